@@ -12,7 +12,7 @@ from torch import nn
 from autograder import course
 from autograder.checks.proxies import Local, Submission
 from autograder.checks.runner import Graders
-from autograder.mistakes.bank import bank
+from autograder.mistakes.bank import bank, namespace_of
 from autograder.sandbox.inside import wire
 
 NAME = "04_multi_head_attention"
@@ -162,3 +162,10 @@ def test_right_answers_pass_in_the_sandbox(grader, exercise):
     for path in sorted((HONEST / exercise / "answers").glob("*.py")):
         result = grader.grade_file(path, exercise).verdict.exercises[0]
         assert result.score == result.max_score, (path.stem, [c.message for c in result.checks if not c.passed])
+
+
+def test_room_for_few_tokens_costs_the_check_of_long_texts_alone():
+    """What a step costs is counted after fewer tokens where more don't fit."""
+    small = next(one for one in bank("KVCache").variants if one.id == "room-too-small" and "256" in one.source)
+    run = Graders().run("KVCache", Local(namespace_of("small", bank("KVCache").around, small.source), small.source), 7)
+    assert [check.name for check in run.failed()] == ["test_long"], run.failed()

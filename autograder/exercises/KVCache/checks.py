@@ -41,7 +41,8 @@ B, T, D, H, KV, W = 2, 9, 10, 4, 2, 6  # batch, tokens, d_model, heads, key head
 BASE = 50.0  # small, so that all pairs turn far within a few places
 PARTS = (3, 1, 4, 1)  # of T tokens
 SOME = (2, 5, 2)
-PAST = 250  # tokens that came before a step whose costs are counted; twice as many where attention is
+PASTS = (250, 100)  # tokens that came before a step whose costs are counted; the fewer where there is no room for more
+MORE = 2  # times as many where attention is counted
 PROMPT = (6, 1, 1, 1)  # what comes after the first part comes one by one: where the mask within a part is not the point
 
 
@@ -205,12 +206,12 @@ def keys_and_values_cost(submission: Submission, draw: Draw, **cache: Any) -> No
 
     The projections of a new token take eight products for each of its numbers, and what is cached is as wide as before.
     """
-    most = PAST // 4
-    growth = step_costs(submission, draw, PAST, ((2, 64), (2, 32)), cache) / 32
+    past, growth = step_costs(submission, draw, PASTS, ((2, 64), (2, 32)), cache)
+    most = past // 4
     submission.note("keys and values again", growth > most)
     if growth > most:
         raise CheckFailed(
-            f"With {PAST} tokens before it, each of the d_model numbers of a new token costs {growth:,.0f} operations,"
+            f"With {past} tokens before it, each of the d_model numbers of a new token costs {growth:,.0f} operations,"
             f" and {most} are plenty: inputs of earlier tokens are read again, and `W_key` and `W_value` should see the"
             " new one alone."
         )
@@ -222,9 +223,8 @@ def attention_costs(submission: Submission, draw: Draw, **cache: Any) -> None:
 
     A mask of all tokens is as wide as before, and a room for 20,000 tokens that is searched as a whole is no reason.
     """
-    past = 2 * PAST
+    past, growth = step_costs(submission, draw, [MORE * past for past in PASTS], ((64, 8), (32, 8)), cache)
     most = past**2 // 2
-    growth = step_costs(submission, draw, past, ((64, 8), (32, 8)), cache) / 32
     submission.note("attention again", growth > most)
     if growth > most:
         raise CheckFailed(
@@ -234,19 +234,30 @@ def attention_costs(submission: Submission, draw: Draw, **cache: Any) -> None:
 
 
 def step_costs(
-    submission: Submission, draw: Draw, past: int, sizes: Sequence[tuple[int, int]], cache: dict[str, Any]
-) -> int:
-    """How much more a step costs with the first (head_dim, d_model) than with the second: the dearest of a few steps.
+    submission: Submission, draw: Draw, pasts: Sequence[int], sizes: Sequence[tuple[int, int]], cache: dict[str, Any]
+) -> tuple[int, float]:
+    """How much more a step costs for each number that the first (head_dim, d_model) is wider by, and the tokens before.
 
-    The last of them finds no room in a cache that drops tokens.
+    An error after that many tokens is a mistake of its own, such as a room that is too small: then fewer are tried.
     """
-    costs = []
-    for width, d in sizes:
-        module = build(submission, weights(draw, 1, 1, width, d), 1, 1, width, d)
-        held, x = cache_for(submission, past, **cache), draw.normal(1, past + 2, d)
-        module.do(x[:, : past - 1], held)
-        costs.append(max(module.work(one, held) for one in x[:, past - 1 :].split(1, dim=1)))
-    return costs[0] - costs[1]
+    (wide, narrow), (most, *fewer) = sizes, pasts
+    try:
+        growth = dearest_step(submission, draw, most, *wide, cache) - dearest_step(
+            submission, draw, most, *narrow, cache
+        )
+    except StudentError:
+        if not fewer:
+            raise
+        return step_costs(submission, draw, fewer, sizes, cache)
+    return most, growth / max(one - other for one, other in zip(wide, narrow, strict=True))
+
+
+def dearest_step(submission: Submission, draw: Draw, past: int, width: int, d: int, cache: dict[str, Any]) -> int:
+    """What the dearest of a few steps costs. The last of them finds no room in a cache that drops tokens."""
+    module = build(submission, weights(draw, 1, 1, width, d), 1, 1, width, d)
+    held, x = cache_for(submission, past, **cache), draw.normal(1, past + 2, d)
+    module.do(x[:, : past - 1], held)
+    return max(module.work(one, held) for one in x[:, past - 1 :].split(1, dim=1))
 
 
 @easy_case

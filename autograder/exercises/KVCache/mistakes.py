@@ -384,12 +384,13 @@ mistake(
     EMPTY=ROOM.format(1024),
     HAND_BACK=INTO_THE_ROOM.format("keys.new_zeros", "", SO_FAR),
 )
-variant(
-    "room-too-small",
-    PREALLOCATED,
-    EMPTY=ROOM.format(4096),
-    HAND_BACK=INTO_THE_ROOM.format("keys.new_zeros", "", SO_FAR),
-)
+for size in (256, 4096):
+    variant(
+        "room-too-small",
+        PREALLOCATED,
+        EMPTY=ROOM.format(size),
+        HAND_BACK=INTO_THE_ROOM.format("keys.new_zeros", "", SO_FAR),
+    )
 mistake(
     "room-in-float32",
     "The room for keys and values is made in float32, whatever they are: make it in their dtype and on their device,"
