@@ -492,6 +492,16 @@ class Proxy:
         """
         return self._call(args, kwargs, {"count": True}).value
 
+    def work(self, *args: Any, **kwargs: Any) -> int:
+        """Call it: how many numbers its operations multiply, and others read or make (witnessed).
+
+        Right answers take different ways, and round differently, so it is not recorded: use `Submission.note`.
+
+        >>> submission.function("attend").work(draw.normal(2, 3), draw.normal(3, 4))
+        48
+        """
+        return self._call(args, kwargs, {"weigh": True}, keep=False).work
+
     def watched(self, *args: Any, **kwargs: Any) -> Any:
         """Call it and count the numbers of the largest tensor made, in `submission.last.largest` (witnessed).
 

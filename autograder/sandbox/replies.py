@@ -29,7 +29,8 @@ class Call:
 
     `changed`: whether an input tensor was changed in place; `replaced`: whether a module that was passed now has other
     parameter objects than before; `drew`: whether torch's own generator was used or seeded; `products`: the number of
-    products and softmaxes, if these were counted; `largest`: how many numbers the largest tensor had that it made, and
+    products and softmaxes, if these were counted; `work`: how many numbers its operations multiplied, read or made, if
+    it was weighed; `largest`: how many numbers the largest tensor had that it made, and
     `kept`: how many it keeps for its gradients, if it was watched. If the call was differentiated, `inputs` holds a
     gradient or None for each input that requires one, in order, and `parameters` holds those of a module by name.
     """
@@ -40,6 +41,7 @@ class Call:
     replaced: bool
     drew: bool
     products: int
+    work: int
     largest: int
     kept: int = 0
     inputs: list[torch.Tensor | None] = field(default_factory=list)
@@ -198,6 +200,7 @@ def call(
         replaced=_field(bool, reply, "replaced"),
         drew=_field(bool, reply, "drew"),
         products=_field(int, reply, "products"),
+        work=_field(int, reply, "work"),
         largest=_field(int, reply, "largest"),
         kept=_field(int, reply, "kept"),
     )

@@ -148,6 +148,7 @@ def test_a_check_that_asks_for_something_else_is_made_anew():
         "devices": [],
         "changed": [],
         "products": 0,
+        "work": 0,
         "largest": 0,
         "kept": 0,
         "drew": False,

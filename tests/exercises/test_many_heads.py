@@ -12,7 +12,7 @@ from torch import nn
 from autograder import course
 from autograder.checks.proxies import Local, Submission
 from autograder.checks.runner import Graders
-from autograder.mistakes.bank import bank
+from autograder.mistakes.bank import bank, namespace_of
 from autograder.sandbox.inside import wire
 
 NAME = "04_multi_head_attention"
@@ -54,6 +54,32 @@ def test_products_are_counted(fill):
     assert fill.last.products == 3
     fill.function("products")(torch.eye(3))
     assert fill.last.products == 0
+
+
+WAYS = {
+    "a product": lambda x, w: x @ w,
+    "einsum": lambda x, w: torch.einsum("ij,jk->ik", x, w),
+    "a linear layer": lambda x, w: nn.functional.linear(x, w.mT),
+    "one by one": lambda x, w: (x[:, :, None] * w).sum(1),
+    "by division": lambda x, w: (x[:, :, None] / (1 / w)).sum(1),
+    "a filter": lambda x, w: nn.functional.conv1d(x.mT, w.mT[:, :, None]),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", [torch.enable_grad, torch.inference_mode])
+def test_what_is_multiplied_is_work_whatever_multiplies(way, mode):
+    x, weight = torch.ones(5, 4), torch.ones(4, 3)
+    made = Submission(Local({"made": lambda x, weight: mode()(WAYS[way])(x, weight)})).function("made")
+    assert 5 * 4 * 3 <= made.work(x, weight) <= 3 * 5 * 4 * 3
+    made(x, weight)
+    assert made.submission.last.work == 0
+
+
+def test_views_are_no_work_and_what_reads_is():
+    ways = {"views": lambda x: x.view(20).expand(9, 20).mT[:3], "reads": lambda x: x.sum(), "makes": torch.ones_like}
+    submission = Submission(Local(ways))
+    assert [submission.function(way).work(torch.ones(5, 4)) for way in ways] == [0, 20, 20]
 
 
 def test_weights_that_may_be_missing(fill):
@@ -136,3 +162,10 @@ def test_right_answers_pass_in_the_sandbox(grader, exercise):
     for path in sorted((HONEST / exercise / "answers").glob("*.py")):
         result = grader.grade_file(path, exercise).verdict.exercises[0]
         assert result.score == result.max_score, (path.stem, [c.message for c in result.checks if not c.passed])
+
+
+def test_room_for_few_tokens_costs_the_check_of_long_texts_alone():
+    """What a step costs is counted after fewer tokens where more don't fit."""
+    small = next(one for one in bank("KVCache").variants if one.id == "room-too-small" and "256" in one.source)
+    run = Graders().run("KVCache", Local(namespace_of("small", bank("KVCache").around, small.source), small.source), 7)
+    assert [check.name for check in run.failed()] == ["test_long"], run.failed()

@@ -226,8 +226,9 @@ def test_a_root_in_float32_is_seen_in_float64(exercise):
     told(exercise, edited(exercise, name, root, f"torch.tensor({width}).sqrt()"))
 
 
-def test_a_cache_of_repeated_heads_and_a_whole_mask_are_seen():
+def test_what_a_cache_or_a_mask_should_save_is_seen():
     assert "4 times as many" in told_of("KVCache", "query-heads-cached")
+    assert "gets 7: what they made" in told_of("KVCache", "inputs-cached")
     assert "36 × 36" in told_of("tiled_attention", "whole-mask-first")
     assert "32 × 40" in told_of("tiled_attention", "all-scores-first")
 

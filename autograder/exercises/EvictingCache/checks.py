@@ -2,7 +2,8 @@
 
 The layer is that of `KVCache`: (b, t, d_model) -> (b, t, d_model). What it gives with a cache is compared with the
 definition: each token attends to those that are kept, at the places 0, 1, 2, … within the cache. Checks that are about
-neither places nor what is dropped have room for the whole text. All start with `attends`, easy cases.
+neither places nor what is dropped have room for the whole text. All start with `attends`, easy cases, and those with a
+second part with `goes_on`: a step makes nothing of earlier tokens again, as in `KVCache`.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ from ..families import digits, easy_cases
 from ..families.caches import found_in
 from ..families.many_heads.checks import first_of
 from ..families.refusals import ended
-from ..KVCache.checks import BASE, KV, B, D, H, T, W, build, right, tokens_from, weights
+from ..KVCache.checks import BASE, KV, B, D, H, T, W, build, nothing_again, right, tokens_from, weights
 from ..reference import cached, modern, qkv
 
 IN_FLOAT32 = modern.IN_FLOAT32
@@ -76,6 +77,12 @@ def attends(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a module attends, in an easy case, and a new cache holds nothing of another."""
     attending(submission, draw)
     new_caches_are_empty(submission, draw)
+
+
+def goes_on(submission: Submission, draw: Draw) -> None:
+    """Raises CheckFailed unless a module attends, and a step makes nothing of earlier tokens again."""
+    attends(submission, draw)
+    nothing_again(submission, draw, name="EvictingCache", first=FIRST)
 
 
 @easy_case
@@ -138,7 +145,7 @@ def test_without_a_cache(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.5)
 def test_nothing_dropped(submission: Submission, draw: Draw) -> None:
     """As long as nothing is dropped, parts of any length get what all get at once, and may fill the cache."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     cases = []
     for first, window, parts in ((3, 6, (1,) * T), (0, 9, (3, 1, 4, 1)), (8, 1, (9,)), (1, ROOM, (2, 5, 2))):
         state, x = weights(draw), draw.normal(B, T, D)
@@ -151,7 +158,7 @@ def test_nothing_dropped(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.75)
 def test_what_is_kept(submission: Submission, draw: Draw) -> None:
     """Each token sees the first tokens and the last `window`, itself among them, and no others (no positions yet)."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     cases = []
     for first, window, kv in ((FIRST, WINDOW, KV), (1, 1, 1), (3, 2, H)):
         state, x = weights(draw, kv=kv), draw.normal(B, T, D)
@@ -165,7 +172,7 @@ def test_what_is_kept(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.25)
 def test_no_first_tokens(submission: Submission, draw: Draw) -> None:
     """With `first` = 0 it is a sliding window, and `window` = 1 leaves a token itself alone."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     cases = []
     for window in (3, 1):
         state, x = weights(draw), draw.normal(B, 6, D)
@@ -178,7 +185,7 @@ def test_no_first_tokens(submission: Submission, draw: Draw) -> None:
 @check("values", points=1.75)
 def test_places_within_the_cache(submission: Submission, draw: Draw) -> None:
     """With a `rope_base`, what is kept stands at the places 0, 1, 2, … in each call, the new token last."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     cases = []
     for first, window in ((FIRST, WINDOW), (1, 2), (0, 3)):
         state, x = weights(draw), draw.normal(B, 14, D)
@@ -192,7 +199,7 @@ def test_places_within_the_cache(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.5)
 def test_after_a_prompt(submission: Submission, draw: Draw) -> None:
     """A prompt that fills the cache, then one token at a time: the same, with normalised heads."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     state, x = weights(draw, qk_norm=True), draw.normal(B, T, D)
     parts = (FIRST + WINDOW, 1, 1, 1)
     got = read(build(submission, state, rope_base=BASE), x, new_cache(submission), parts)
@@ -202,7 +209,7 @@ def test_after_a_prompt(submission: Submission, draw: Draw) -> None:
 @check("arguments", points=0.75)
 def test_chunks(submission: Submission, draw: Draw) -> None:
     """Several tokens at once that would drop something are refused with a `ValueError`, and the cache is as before."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     state, x = weights(draw), draw.normal(B, 8, D)
     module, cache, full = build(submission, state), new_cache(submission), new_cache(submission)
     before = read(module, x[:, :5], cache, (5,)) + read(module, x[:, :7], full, (6, 1))
@@ -249,7 +256,7 @@ def test_gradients(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.25)
 def test_keys_are_kept(submission: Submission, draw: Draw) -> None:
     """Keys and values of earlier tokens are kept, not made again: changed weights make those of new tokens alone."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     state, x = weights(draw), draw.normal(B, 6, D)
     new = state | {name: weights(draw)[name] for name in ("W_key.weight", "W_value.weight")}
     module, cache = build(submission, state), new_cache(submission, 1, ROOM)
@@ -269,7 +276,7 @@ def test_keys_are_kept(submission: Submission, draw: Draw) -> None:
 @check("mode", points=0.25)
 def test_caches_are_apart(submission: Submission, draw: Draw) -> None:
     """A cache is one layer's and one batch's: what goes into another, or into a module without one, changes nothing."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     state = weights(draw)
     module, texts = build(submission, state), (draw.normal(B, 6, D), draw.normal(B + 1, 6, D))
     caches, got = [new_cache(submission, 1, ROOM) for _ in texts], []
@@ -284,7 +291,7 @@ def test_caches_are_apart(submission: Submission, draw: Draw) -> None:
 @check("shape", points=0.25)
 def test_shapes(submission: Submission, draw: Draw) -> None:
     """The output alone is returned, (b, t, d_model); one batch, one head and odd layouts in memory work as well."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     state, alone, x = weights(draw), weights(draw, 1, 1), draw.normal(B, 5, D)
     module, cache = build(submission, state), new_cache(submission, 1, ROOM)
     for part, output in zip(
@@ -301,7 +308,7 @@ def test_shapes(submission: Submission, draw: Draw) -> None:
 @check("numerics", points=0.25)
 def test_dtypes(submission: Submission, draw: Draw) -> None:
     """With a cache, float64, float32, float16 and bfloat16 in give the same out, as accurate as each allows."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     cases, parts = [], (6, 1, 1, 1)
     for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
         state, x = weights(draw, dtype=dtype), draw.normal(B, T, D, dtype=dtype)
@@ -316,7 +323,7 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 @check("device", points=0.25)
 def test_device(submission: Submission, draw: Draw) -> None:
     """With a cache too, the output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     module = build(submission, weights(draw), rope_base=BASE).to(device="meta")
     got = read(module, draw.normal(B, T, D), new_cache(submission), (5, 1, 1, 1, 1), "meta")
     for output, length in zip(got, (5, 1, 1, 1, 1), strict=True):
@@ -326,7 +333,7 @@ def test_device(submission: Submission, draw: Draw) -> None:
 @check("mode", points=0.5, witnessed=True)
 def test_what_the_cache_holds(submission: Submission, draw: Draw) -> None:
     """The cache holds what it keeps, and never more than first + window + 1 tokens of `num_kv_heads` heads."""
-    attends(submission, draw)
+    goes_on(submission, draw)
     state, x = weights(draw), draw.normal(1, 24, D)
     module, cache = build(submission, state, rope_base=BASE), new_cache(submission)
     most = (FIRST + WINDOW + 1) * (2 * KV * W + 4)  # 4 more for each: such as its place

@@ -256,6 +256,32 @@ mistake(
         "self.W_value(x).view(b, t,": "self.W_value(seen).view(b, s,",
         "{EXTEND}": "pass",
     },
+    price=ALL,
+)
+variant(  # the whole layer runs again
+    "inputs-cached",
+    {
+        "{FORWARD}\n": """{FORWARD}
+        if cache is not None:
+            seen = cache.extend(x[:, None], x[:, None])[0][:, 0]
+            return self(seen)[:, -x.shape[1] :]
+"""
+    },
+)
+mistake(
+    "attention-made-again",
+    "Queries are cached too, and earlier tokens attend again in each call, though their outputs are known: the queries"
+    " of the new tokens alone attend.",
+    {"{RETURN}": "return self.out_proj((weights @ values)[:, :, -t:].transpose(1, 2).flatten(2))"},
+    price=ALL,
+    EXTEND="""queries = queries if cache.keys is None else torch.cat([cache.queries, queries], dim=2)
+            {EXTEND}
+            first = cache.first if queries.shape[2] > keys.shape[2] else 0
+            dropped = queries.shape[2] - keys.shape[2]
+            cache.queries = queries = torch.cat([queries[:, :, :first], queries[:, :, first + dropped :]], dim=2)""",
+    ROTATE_QUERIES="queries = apply_rope(queries, places, self.rope_base)",
+    ONES="torch.ones(s, s, dtype=torch.bool, device=x.device)",
+    PAST=".tril()",
 )
 
 # --- what is refused ----------------------------------------------------------------------------------

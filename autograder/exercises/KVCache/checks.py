@@ -3,7 +3,8 @@
 The idea is that two forms agree: tokens that come in parts, with a cache, get the same output as all at once without
 one. So most checks compare the student's module with itself, and what went wrong in lesson 08 costs only the checks of
 the module without a cache. All start with `attends` or `keeps_apart`, easy cases, so that a module that gives the same
-whatever it sees, which agrees with itself too, gets nothing.
+whatever it sees, which agrees with itself too, gets nothing. Those with a second part start with `goes_on`: the inputs
+kept in place of keys and values agree as well, and all is made again in each call, which a cache is there to save.
 """
 
 from collections.abc import Sequence
@@ -40,6 +41,8 @@ B, T, D, H, KV, W = 2, 9, 10, 4, 2, 6  # batch, tokens, d_model, heads, key head
 BASE = 50.0  # small, so that all pairs turn far within a few places
 PARTS = (3, 1, 4, 1)  # of T tokens
 SOME = (2, 5, 2)
+PASTS = (250, 100)  # tokens that came before a step whose costs are counted; the fewer where there is no room for more
+MORE = 2  # times as many where attention is counted
 PROMPT = (6, 1, 1, 1)  # what comes after the first part comes one by one: where the mask within a part is not the point
 
 
@@ -142,6 +145,121 @@ def keeps_apart(submission: Submission, draw: Draw) -> None:
     new_caches_are_empty(submission, draw)
 
 
+def goes_on(submission: Submission, draw: Draw) -> None:
+    """Raises CheckFailed unless a cache holds nothing of another, and a step makes nothing of earlier tokens again."""
+    keeps_apart(submission, draw)
+    nothing_again(submission, draw)
+
+
+def nothing_again(submission: Submission, draw: Draw, **cache: Any) -> None:
+    """Raises CheckFailed if a step makes keys, values or outputs of earlier tokens again. For `cache`, see `cache_for`.
+
+    Whether the step's output is right doesn't matter here.
+    """
+    made_anew(submission, draw, **cache)
+    keys_and_values_cost(submission, draw, **cache)
+    attention_costs(submission, draw, **cache)
+
+
+def cache_for(submission: Submission, room: int, name: str = "KVCache", first: int | None = None) -> Proxy:
+    """A new cache of that class; if it drops tokens, one for so many, of which it keeps the `first` ones."""
+    return submission.build(name) if first is None else submission.build(name, first, room - first)
+
+
+@easy_case
+def made_anew(submission: Submission, draw: Draw, **cache: Any) -> None:
+    """Raises CheckFailed if other weights change the keys or the values of tokens that came before these weights."""
+    state, x = weights(draw), draw.normal(B, 6, D)
+    new = state | {name: weights(draw)[name] for name in ("W_key.weight", "W_value.weight")}
+    module, held = build(submission, state), cache_for(submission, 6, **cache)
+    module.do(x[:, :4], held)
+    module.load(new)
+    steps = [first_of(module.sample(x[:, place : place + 1], held)) for place in (4, 5)]
+    kept = [torch.cat(parts, dim=2) for parts in zip(made_by(state, x[:, :4]), made_by(new, x[:, 4:]), strict=True)]
+    anew = made_by(new, x)
+    found = [
+        same(got, cached.attention_to_all(x[:, :s][:, -1:], new, H, keys[:, :, :s], values[:, :, :s]))
+        for s, got in zip((5, 6), steps, strict=True)
+        for keys, values in ((anew[0], anew[1]), (anew[0], kept[1]), (kept[0], anew[1]))
+    ]
+    submission.note("made anew", found)
+    if any(found):
+        raise CheckFailed(
+            "Keys or values of earlier tokens are made again: other weights change those of the tokens before them."
+        )
+
+
+def made_by(state: Weights, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Keys and values of all tokens."""
+    return cached.keys_and_values(x, state, KV)
+
+
+def same(got: Any, expected: torch.Tensor) -> bool:
+    """Whether a value is the expected one, but for rounding."""
+    is_output = isinstance(got, torch.Tensor) and got.shape == expected.shape
+    return is_output and torch.allclose(got.double(), expected, rtol=1e-3, atol=1e-4)
+
+
+@easy_case
+def keys_and_values_cost(submission: Submission, draw: Draw, **cache: Any) -> None:
+    """Raises CheckFailed if a step reads so many numbers more of wider tokens as if it read them all (witnessed).
+
+    The projections of a new token take eight products for each of its numbers, and what is cached is as wide as before.
+    """
+    past, growth = step_costs(submission, draw, PASTS, ((2, 64), (2, 32)), cache)
+    most = past // 4
+    submission.note("keys and values again", growth > most)
+    if growth > most:
+        raise CheckFailed(
+            f"With {past} tokens before it, each of the d_model numbers of a new token costs {growth:,.0f} operations,"
+            f" and {most} are plenty: inputs of earlier tokens are read again, and `W_key` and `W_value` should see the"
+            " new one alone."
+        )
+
+
+@easy_case
+def attention_costs(submission: Submission, draw: Draw, **cache: Any) -> None:
+    """Raises CheckFailed if a step takes so many more products in wider heads as if all tokens had queries (witnessed).
+
+    A mask of all tokens is as wide as before, and a room for 20,000 tokens that is searched as a whole is no reason.
+    """
+    past, growth = step_costs(submission, draw, [MORE * past for past in PASTS], ((64, 8), (32, 8)), cache)
+    most = past**2 // 2
+    submission.note("attention again", growth > most)
+    if growth > most:
+        raise CheckFailed(
+            f"With {past} tokens before it, a new token costs {growth:,.0f} operations for each number in a head, and"
+            f" {most:,} are plenty: earlier tokens attend again, and the new one alone should."
+        )
+
+
+def step_costs(
+    submission: Submission, draw: Draw, pasts: Sequence[int], sizes: Sequence[tuple[int, int]], cache: dict[str, Any]
+) -> tuple[int, float]:
+    """How much more a step costs for each number that the first (head_dim, d_model) is wider by, and the tokens before.
+
+    An error after that many tokens is a mistake of its own, such as a room that is too small: then fewer are tried.
+    """
+    (wide, narrow), (most, *fewer) = sizes, pasts
+    try:
+        growth = dearest_step(submission, draw, most, *wide, cache) - dearest_step(
+            submission, draw, most, *narrow, cache
+        )
+    except StudentError:
+        if not fewer:
+            raise
+        return step_costs(submission, draw, fewer, sizes, cache)
+    return most, growth / max(one - other for one, other in zip(wide, narrow, strict=True))
+
+
+def dearest_step(submission: Submission, draw: Draw, past: int, width: int, d: int, cache: dict[str, Any]) -> int:
+    """What the dearest of a few steps costs. The last of them finds no room in a cache that drops tokens."""
+    module = build(submission, weights(draw, 1, 1, width, d), 1, 1, width, d)
+    held, x = cache_for(submission, past, **cache), draw.normal(1, past + 2, d)
+    module.do(x[:, : past - 1], held)
+    return max(module.work(one, held) for one in x[:, past - 1 :].split(1, dim=1))
+
+
 @easy_case
 def new_caches_are_empty(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless two caches, one after the other, give the same.
@@ -229,7 +347,7 @@ def test_first_part(submission: Submission, draw: Draw) -> None:
 @check("values", points=1)
 def test_one_by_one(submission: Submission, draw: Draw) -> None:
     """Tokens that come one by one get what all get at once, however many heads share a key head (no positions yet)."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     for kv in (KV, 1, H):
         module, x = build(submission, weights(draw, kv=kv), kv=kv), draw.normal(B, 5, D)
         agree(submission, module, x, (1,) * 5)
@@ -238,7 +356,7 @@ def test_one_by_one(submission: Submission, draw: Draw) -> None:
 @check("values", points=1)
 def test_chunks(submission: Submission, draw: Draw) -> None:
     """Tokens that come in parts of any length get what all get at once: within a part, none sees a later one."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     module, x = build(submission, weights(draw)), draw.normal(B, T, D)
     agree(submission, module, x, PARTS, SOME, (1, 8), (8, 1))
 
@@ -246,7 +364,7 @@ def test_chunks(submission: Submission, draw: Draw) -> None:
 @check("values", points=1)
 def test_positions(submission: Submission, draw: Draw) -> None:
     """With a `rope_base`, positions go on from what the cache holds, for queries and for keys."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     module, x = build(submission, weights(draw), rope_base=BASE), draw.normal(B, T, D)
     agree(submission, module, x, (1,) * T, PARTS, SOME)
 
@@ -254,7 +372,7 @@ def test_positions(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.5)
 def test_normalised_heads(submission: Submission, draw: Draw) -> None:
     """With `qk_norm` as well, parts get what all get at once: each key is normalised once, before it is rotated."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     module = build(submission, weights(draw, qk_norm=True), rope_base=BASE)
     agree(submission, module, draw.normal(B, T, D), PROMPT)
 
@@ -262,7 +380,7 @@ def test_normalised_heads(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.5)
 def test_keys_are_kept(submission: Submission, draw: Draw) -> None:
     """Keys and values of earlier tokens are kept, not made again: changed weights make those of new tokens alone."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     state, x = weights(draw), draw.normal(B, T, D)
     new = state | {name: weights(draw)[name] for name in ("W_key.weight", "W_value.weight")}
     module, cache = build(submission, state), submission.build("KVCache")
@@ -281,7 +399,7 @@ def test_keys_are_kept(submission: Submission, draw: Draw) -> None:
 @check("mode", points=0.5)
 def test_caches_are_apart(submission: Submission, draw: Draw) -> None:
     """A cache is one layer's and one batch's: what goes into another, or into a module without one, changes nothing."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     module, other = (build(submission, weights(draw), rope_base=BASE) for _ in range(2))
     texts = [(module, draw.normal(B, 6, D)), (module, draw.normal(B + 1, 6, D)), (other, draw.normal(B, 6, D))]
     caches, got = [submission.build("KVCache") for _ in texts], []
@@ -302,7 +420,7 @@ def test_caches_are_apart(submission: Submission, draw: Draw) -> None:
 @check("shape", points=0.5)
 def test_output_alone(submission: Submission, draw: Draw) -> None:
     """With a cache, as without one, the output alone is returned: (b, t, d_model)."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     module, cache, x = build(submission, weights(draw)), submission.build("KVCache"), draw.normal(B, 5, D)
     got = [module(x[:, :3], cache), module(x[:, 3:4], cache), module(x[:, 4:], cache), module(x)]
     for output, length in zip(got, (3, 1, 1, 5), strict=True):
@@ -312,7 +430,7 @@ def test_output_alone(submission: Submission, draw: Draw) -> None:
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """A batch of one, a text that begins with one token, one head, and tensors that are not contiguous work as well."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     module, alone = build(submission, weights(draw)), build(submission, weights(draw, 1, 1), 1, 1)
     agree(submission, module, draw.normal(1, 5, D), (4, 1))
     agree(submission, module, draw.normal(1, 2, D), (1, 1))
@@ -323,7 +441,7 @@ def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
 @check("shape", points=0.5)
 def test_long(submission: Submission, draw: Draw) -> None:
     """The cache holds as many tokens as come, however many that are."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     sizes: dict[str, Any] = {"heads": 1, "kv": 1, "width": 2, "d": 2}
     state = {"W_query.weight": torch.zeros(2, 2), "W_key.weight": draw.normal(2, 2)}
     state |= {"W_value.weight": torch.eye(2), "out_proj.weight": torch.eye(2)}
@@ -344,7 +462,7 @@ def test_long(submission: Submission, draw: Draw) -> None:
 @check("numerics", points=0.5)
 def test_dtypes(submission: Submission, draw: Draw) -> None:
     """With a cache too, float64, float32, float16 and bfloat16 in give the same out, as accurate as each allows."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     cases = []
     for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
         state, x = weights(draw, dtype=dtype), draw.normal(B, T, D, dtype=dtype)
@@ -359,7 +477,7 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 @check("device", points=0.5)
 def test_device(submission: Submission, draw: Draw) -> None:
     """With a cache too, the output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     module, cache = build(submission, weights(draw), rope_base=BASE).to(device="meta"), submission.build("KVCache")
     x = draw.normal(B, T, D)
     got = [first_of(module.on("meta", part, cache)) for part in x.split(PARTS, dim=1)]
@@ -373,7 +491,7 @@ def test_what_the_cache_holds(submission: Submission, draw: Draw) -> None:
 
     Keys may be held rotated or as they are before that, as caches do that forget the oldest tokens.
     """
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     sizes, x = [], draw.normal(1, 5, D)
     for heads in (KV, 4 * KV):
         state = weights(draw, heads)
@@ -402,7 +520,7 @@ def test_what_the_cache_holds(submission: Submission, draw: Draw) -> None:
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission: Submission, draw: Draw) -> None:
     """The input stays as it was, and a second text with a new cache gets the same as the first."""
-    keeps_apart(submission, draw)
+    goes_on(submission, draw)
     module, x, outputs = build(submission, weights(draw)), draw.normal(B, T, D), []
     for _ in range(2):
         cache = submission.build("KVCache")

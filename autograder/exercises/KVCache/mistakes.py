@@ -214,6 +214,47 @@ mistake(
         "{ROTATE_KEYS}": "keys = apply_rope(keys, torch.arange(s, device=x.device), self.rope_base)",
         "{EXTEND}": "pass",
     },
+    price=ALL,
+)
+variant(  # the whole layer runs again
+    "inputs-cached",
+    {
+        "{FORWARD}\n": """{FORWARD}
+        if cache is not None:
+            seen = cache.extend(x[:, None], x[:, None])[0][:, 0]
+            return self(seen)[:, -x.shape[1] :]
+"""
+    },
+)
+mistake(
+    "keys-made-again",
+    "Values are cached, but the inputs are kept in place of keys, and the keys of all tokens are made again in each"
+    " call: keep the keys, so that `W_key` sees the new tokens alone.",
+    {
+        "        {START}\n": "",
+        "{SIZES}": """{SIZES}
+        start = 0 if cache is None else cache.length
+        seen = x if start == 0 else torch.cat([cache.seen, x], dim=1)
+        s = seen.shape[1]
+        if cache is not None:
+            cache.seen = seen.detach()""",
+        "self.W_key(x).view(b, t,": "self.W_key(seen).view(b, s,",
+        "{ROTATE_KEYS}": "keys = apply_rope(keys, torch.arange(s, device=x.device), self.rope_base)",
+        "{EXTEND}": "_, values = cache.extend(keys[:, :, start:], values)",
+    },
+    price=ALL,
+)
+mistake(
+    "attention-made-again",
+    "Queries are cached too, and earlier tokens attend again in each call, though their outputs are known: the queries"
+    " of the new tokens alone attend.",
+    {"{RETURN}": "return self.out_proj((weights @ values)[:, :, -t:].transpose(1, 2).flatten(2))"},
+    price=ALL,
+    EXTEND="""queries = queries if start == 0 else torch.cat([cache.queries, queries], dim=2)
+            cache.queries = queries.detach()
+            {EXTEND}""",
+    ONES="torch.ones(queries.shape[2], keys.shape[2], dtype=torch.bool, device=x.device)",
+    PAST=".tril()",
 )
 mistake(
     "query-heads-cached",
@@ -343,12 +384,13 @@ mistake(
     EMPTY=ROOM.format(1024),
     HAND_BACK=INTO_THE_ROOM.format("keys.new_zeros", "", SO_FAR),
 )
-variant(
-    "room-too-small",
-    PREALLOCATED,
-    EMPTY=ROOM.format(4096),
-    HAND_BACK=INTO_THE_ROOM.format("keys.new_zeros", "", SO_FAR),
-)
+for size in (256, 4096):
+    variant(
+        "room-too-small",
+        PREALLOCATED,
+        EMPTY=ROOM.format(size),
+        HAND_BACK=INTO_THE_ROOM.format("keys.new_zeros", "", SO_FAR),
+    )
 mistake(
     "room-in-float32",
     "The room for keys and values is made in float32, whatever they are: make it in their dtype and on their device,"

@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_leaves
 
 from . import candidates, held, launches, wire
 from .stubs import STUBS, TokensRefused
-from .training import Learner, NoAnswer, Reader
+from .training import Learner, Multiplications, NoAnswer, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +90,27 @@ class Products(TorchDispatchMode):
         name = func._schema.name.removeprefix("aten::")
         self.count += name in self.NAMES or name.startswith("_scaled_dot_product")
         return func(*args, **(kwargs or {}))
+
+
+class Work(Multiplications):
+    """Counts the numbers that operations multiply, and those that others read or make: the most of one tensor of each.
+
+    Views read nothing. What is made of many numbers takes as many, whichever operations make it.
+    """
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        with self:
+            made = func.decompose(*args, **(kwargs or {}))  # in inference mode nobody else does
+        if made is not NotImplemented:
+            return made
+        before = self.count
+        made = super().__torch_dispatch__(func, types, args, kwargs)
+        if self.count == before and not func.is_view:
+            touched = tree_leaves((args, kwargs, made))
+            self.count += max((one.numel() for one in touched if isinstance(one, torch.Tensor)), default=0)
+        return made
 
 
 class Largest(TorchDispatchMode):
@@ -437,8 +458,9 @@ class RequestHandler:
         """Call a module or a function; with "upstream", also differentiate what it returned.
 
         The reply holds the value, the devices of its tensors, the indices of input tensors that were changed in place,
-        the number of products, the size of the largest tensor that was made, how many numbers are kept for gradients,
-        whether a parameter of a module among the arguments was replaced, and whether torch's own generator was used.
+        the number of products, how many numbers were worked on, the size of the largest tensor that was made, how many
+        numbers are kept for gradients, whether a parameter of a module among the arguments was replaced, and whether
+        torch's own generator was used.
         With "upstream" (a tree like the output, or like its first parts) it also holds the gradients of each input that
         requires one and, for a module, of each parameter by name; what these take is counted in.
         """
@@ -452,11 +474,13 @@ class RequestHandler:
         before = [t.detach().clone() for t in given]
         modules = [m for m in (*args, *kwargs.values()) if isinstance(m, torch.nn.Module)]
         before_call = [dict(m.named_parameters()) for m in modules]
-        products, largest, kept = Products(), Largest(), Kept()
+        counters = {"count": Products(), "weigh": Work(), "watch": Largest()}
+        products, work, largest = counters.values()
+        kept = Kept()
         if "seed" in request:
             seed(request["seed"])
         random = torch.default_generator.get_state()
-        asked = products if request.get("count") else largest if request.get("watch") else contextlib.nullcontext()
+        asked = next((one for name, one in counters.items() if request.get(name)), contextlib.nullcontext())
         watch = OneDevice() if device == "meta" else asked
         _let_torch_make_its_masks()
         with watch, kept if request.get("watch") else contextlib.nullcontext():
@@ -478,7 +502,7 @@ class RequestHandler:
             upstream = wire.unpack(request["upstream"], tensors)
             with asked:
                 reply["gradients"] = self._gradients(target, value, upstream, given, device, out)
-        reply |= {"products": products.count, "largest": largest.size}
+        reply |= {"products": products.count, "work": work.count, "largest": largest.size}
         reply["value"] = wire.pack(value, out)
         return reply
 
