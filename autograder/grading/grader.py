@@ -77,12 +77,14 @@ class Program:
 class Wrong:
     """A wrong exercise that was graded, and of which the mistakes are yet to be named.
 
-    It depends on these `bases`, wrong ones as well, once they are known.
+    It depends on these `bases`, wrong ones as well, once they are known. `right_on` are those of them that alone are to
+    blame: with right ones in their place it is right.
     """
 
     outcome: Outcome
     run: ExerciseRun
     bases: list[str] = field(default_factory=list)
+    right_on: list[str] = field(default_factory=list)
 
     def name(self, mistakes: list[Diagnosis]) -> None:
         """Note its mistakes, and the points that their prices leave."""
@@ -342,7 +344,8 @@ class Grader:
             self._lend_parts,  # first, since it gives points
             self._diagnose,
             self._blame_bases,  # later, since the child then sees solutions, and what is diagnosed must not
-            self._look_for_one_edit,  # at last, since it takes longest
+            self._look_for_one_edit,  # late, since it takes longest
+            self._forgive,
         )
         for step in steps:
             left = []
@@ -383,12 +386,26 @@ class Grader:
             return True
         found = self._blamed(workspace, one)
         one.name(found)
-        return repair.is_wanted(one.run, found)
+        return bool(one.right_on) or repair.is_wanted(one.run, found)
 
     def _look_for_one_edit(self, workspace: Workspace, one: Wrong) -> bool:
-        """Name the edit that makes an exercise right, if there is one."""
+        """Name the edit that makes an exercise right, if there is one; not of those that may have nothing wrong."""
+        if one.right_on:
+            return True
         if found := self._fixed_by_one_edit(workspace, one):
             one.name(found)
+        return False
+
+    def _forgive(self, workspace: Workspace, one: Wrong) -> bool:
+        """Charge nothing for an exercise that is right as soon as the student's own bases are, by one edit each.
+
+        With the course's own in their place it was right, but it had seen them. Here it can have seen none.
+        """
+        if all(base in workspace.edited for base in one.right_on):
+            with contextlib.suppress(NoDefinition):
+                with workspace.with_texts({base: workspace.edited[base] for base in one.right_on}) as mended:
+                    if self._passes(mended, one.run):
+                        one.name([replace(each, price=0.0) for each in one.outcome.diagnosis])
         return False
 
     def _fixed_by_one_edit(self, workspace: Workspace, one: Wrong) -> list[Diagnosis]:
@@ -404,8 +421,10 @@ class Grader:
                 edit = self._first_that_passes(edited, run, repair.tries(text, run))
             if edit is None:
                 return []
-            with workspace.with_text(run.exercise, edit.source) as alone:
-                return repair.priced(run, one.outcome.diagnosis, edit, text) if self._passes(alone, run) else []
+            with workspace.with_texts({run.exercise: edit.source}) as alone:
+                if self._passes(alone, run):
+                    workspace.edited[run.exercise] = edit.source
+                    return repair.priced(run, one.outcome.diagnosis, edit, text)
         return []
 
     def _first_that_passes(self, edited: Edited, run: ExerciseRun, edits: Iterable[Mutant]) -> Mutant | None:
@@ -466,6 +485,8 @@ class Grader:
                 free = is_known and self._is_paid_below(workspace, run, own, to_blame)
                 paid = 0.0 if free else prices.ALL
                 found = [Diagnosis(f"{STANDS_ON}{name}", says.format(name), price=paid) for name in at_fault]
+                if not free and not rest.failed() and not rest.stopped:
+                    one.right_on = to_blame
                 if rest.rejected():
                     run.fingerprint = rest.fingerprint
                     return found + quoting(own, workspace.cells)

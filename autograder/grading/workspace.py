@@ -92,6 +92,7 @@ class Workspace:
         self.shaky: dict[str, bool] = {}  # whether a base is wrong, for each base that was looked at
         self.wrong: dict[str, ExerciseRun] = {}  # the runs of those whose mistakes may have to be looked for
         self.named: dict[str, list[Diagnosis]] = {}  # what is wrong with them, as far as it was looked for
+        self.edited: dict[str, str] = {}  # cells of those that one edit makes right, as they are with that edit
         self.has_solutions = False  # whether the child could read or ask a solution: then nothing may be graded in it
         self.restarts = 0
         self.prefetches = prefetches  # whether several requests may be sent together
@@ -278,7 +279,7 @@ class Workspace:
         """This submission, to try edits of the cell that defines the exercise `of`, one after another.
 
         A cell or a call may take `each` seconds, and all edits together `every`. They run in this one's child, which
-        ends with them, and whose code may know of those before: `with_text` tells whether one is right. Raises
+        ends with them, and whose code may know of those before: `with_texts` tells whether one is right. Raises
         NoDefinition if no cell, or more than one, defines the exercise, and ChildGone.
         """
         edited = Edited(self, of, replace(self.limits, cell=each, call=each, exercise=every))
@@ -291,12 +292,12 @@ class Workspace:
             edited.close()
 
     @contextlib.contextmanager
-    def with_text(self, of: str, text: str) -> Iterator[Workspace]:
-        """This submission with another text in the cell that defines the exercise `of`, as if it were handed in so.
+    def with_texts(self, texts: Mapping[str, str]) -> Iterator[Workspace]:
+        """This submission with other texts in the cells that define these exercises, as if it were handed in so.
 
         It has a child of its own, to which nothing goes from this one's, which ends. Raises NoDefinition, ChildGone.
         """
-        cells = self._cells_with(self._place_of(of), text)
+        cells = self._cells_with({self._place_of(name): text for name, text in texts.items()})
         self._lose()
         other = Workspace(self.parent, cells, self.deadline, self.prefetches)
         other.left_out = dict(self.left_out)
@@ -306,9 +307,9 @@ class Workspace:
         finally:
             other.close()
 
-    def _cells_with(self, place: int, text: str) -> list[RestoredCell]:
-        """The cells, of which the one at `place` holds this text."""
-        return [replace(cell, source=text) if i == place else cell for i, cell in enumerate(self.cells)]
+    def _cells_with(self, texts: Mapping[int, str]) -> list[RestoredCell]:
+        """The cells, of which some hold these texts, by their places."""
+        return [replace(cell, source=texts[i]) if i in texts else cell for i, cell in enumerate(self.cells)]
 
     def _place_of(self, name: str) -> int:
         """The place of the cell that defines `name`. Raises NoDefinition unless it is one alone."""
@@ -556,7 +557,7 @@ class Edited(Workspace):
 
         Raises ChildGone, Interrupted and Stopped.
         """
-        self.cells = self._cells_with(self.place, text)
+        self.cells = self._cells_with({self.place: text})
         self.answered = 0
         child = self.run()
         runs = self._run_cell(child, self.place, self.cells[self.place])

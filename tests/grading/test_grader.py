@@ -9,6 +9,7 @@ from autograder.grading import workspace as workspaces
 from autograder.grading.grader import read_cells
 from autograder.grading.workspace import Deadline, OutOfTime, Workspace
 from autograder.lazily import Lazily
+from autograder.mistakes import repair
 from autograder.mistakes.bank import bank
 
 ATTENTION = ROOT / "autograder" / "exercises" / "attention" / "answers"
@@ -144,6 +145,27 @@ def test_what_does_right_only_beside_a_solution_is_paid_itself(grader, inverted,
     verdict = graded_alone(grader, inverted, tmp_path, "causal_mask", "masked_weights")
     outcome = verdict.exercise("masked_weights")
     assert outcome.diagnosis[0].id == "stands-on-causal_mask" and outcome.by_prices == 0
+
+
+SLIP = """def causal_mask(t, device=None):
+    spots = torch.arange(t, device=device)
+    return 2 * spots[:, None] >= spots
+"""
+BESIDE_ONE_S_OWN = "    if 'spots' in causal_mask.__code__.co_varnames:\n        return query @ key.mT\n"
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_what_is_right_on_a_base_with_its_one_edit_is_paid_at_the_base(grader, inverted, tmp_path, is_right):
+    """Nobody knows what the base does, but one number in it makes it right, and then its dependent is: or is not."""
+    cell_of(inverted, "causal_mask-solution")["source"] = SLIP
+    cell = cell_of(inverted, "masked_weights-solution")
+    if not is_right:
+        head, body = "".join(cell["source"]).split(":\n", 1)
+        cell["source"] = f"{head}:\n{BESIDE_ONE_S_OWN}{body}"
+    base, other = graded_alone(grader, inverted, tmp_path, "causal_mask", "masked_weights").exercises
+    assert base.diagnosis[0].id == repair.ID and 0 < base.by_prices < base.max_score
+    assert other.diagnosis[0].id == "stands-on-causal_mask" and other.score < other.max_score
+    assert other.by_prices == (other.max_score if is_right else 0)
 
 
 def test_a_fresh_child_finds_the_same_where_something_may_be_kept(grader, inverted, forks, tmp_path):
