@@ -18,7 +18,7 @@ SCOPES = {
     "tests/grading/test_grader.py": "a_part_of_a_part",
     "tests/sandbox/test_hostile.py: mangled": "gets_what and mangled/cut_off",
     "tests/exercises/test_release.py": "original and 03_",
-    "tests/lms/test_identity.py": "",
+    "tests/nbgrader/test_rounds_given_out.py": "",
     "tests/nbgrader/test_silence.py": "totals_count",
 }
 # Forks, and runs pytest there. It has imported what takes long, but nothing of the repository: what a fork imports of

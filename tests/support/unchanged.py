@@ -82,7 +82,10 @@ NEEDS = {
     "tests/lessons/test_runs.py": (*(f"{made}/{{}}/*.ipynb" for made in MADE), "storyteller/**/*.*"),
     "tests/lessons/test_touched.py": ("source/0[1348]_*/*.ipynb", "solutions/02_*/*.ipynb", "release/03_*/*.ipynb"),
     "tests/test_scopes.py": (*WHOLE, "tests/*.py", "tests/*/**/*", "storyteller/**/*", "docs/*.md"),
-    "tests/nbgrader/test_hostile_pages.py": (*WHOLE, "tests/hostile/mangled/**/*", "tests/hostile/showing/**/*"),
+    "tests/nbgrader/test_hostile_pages.py": (
+        *(*WHOLE, "tests/hostile/*/*/expect.json"),
+        *("tests/hostile/mangled/**/*", "tests/hostile/showing/**/*"),
+    ),
     **dict.fromkeys(COMMANDS, WHOLE),
 }
 RUN_BY_NAME = ("autograder/exercises/**/*.py", "nbgrader_config.py", "tests/hostile/*/*/make.py")
