@@ -5,7 +5,7 @@ import re
 import sqlite3
 
 import pytest
-from small_course import AVERAGES, NAME, copy, real, submit
+from small_course import AVERAGES, NAME, command, copy, real, submit
 
 from autograder import course
 from autograder.checks.proxies import Local
@@ -23,7 +23,7 @@ PUBLIC = {"autograder.checks", "autograder.mistakes"}  # what a course's exercis
 def place(tmp_path_factory):
     """The course, built, with its class graded."""
     folder = copy(tmp_path_factory.mktemp("second") / "course")
-    code, out, said = real(folder, "autograder", "build")
+    code, out, said = command(folder, "autograder", "build")
     assert (code, said) == (0, "") and f"release/{NAME} and solutions/{NAME} are up to date" in out
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -73,7 +73,7 @@ def test_everybody_gets_the_points(place):
 
 
 def test_the_export_has_them(place):
-    code, _, said = real(place, "nbgrader", "export")
+    code, _, said = command(place, "nbgrader", "export")
     assert code == 0, said
     with open(place / "grades.csv", newline="") as file:
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
@@ -82,7 +82,7 @@ def test_the_export_has_them(place):
 
 
 def test_the_feedback_names_the_mistake(place):
-    code, out, said = real(place, "autograder", "report", "01", NAME, "--jobs", "1")
+    code, out, said = command(place, "autograder", "report", "01", NAME, "--jobs", "1")
     assert (code, said) == (0, "") and out.count("are written") == 1, out
     pages = {s: (place / "feedback" / s / NAME / f"{NAME}.html").read_text() for s in ("ada", "bela", "lena")}
     assert SUMS in pages["bela"] and SUMS not in pages["ada"] and SUMS not in pages["lena"]
@@ -92,14 +92,14 @@ def test_the_feedback_names_the_mistake(place):
 
 def test_check_grades_the_same(place):
     paths = [place / "submitted" / student / NAME / f"{NAME}.ipynb" for student in ("ada", "bela")]
-    code, out, _ = real(place, "autograder", "check", *paths)
+    code, out, _ = command(place, "autograder", "check", *paths)
     assert code == 1 and SUMS in out and "5 of 5 points" in out
 
 
 def test_nbgrader_grades_the_same(here):
     """Its own command, on somebody who handed in later."""
     submit(here, "dora", {"moving_average": bank("moving_average")["sums"].source}, "solutions")
-    code, _, said = real(here, "nbgrader", "autograde", NAME, "--student", "dora")
+    code, _, said = command(here, "nbgrader", "autograde", NAME, "--student", "dora")
     assert code == 0, said
     assert scores(here)["dora"] == scores(here)["bela"]
 

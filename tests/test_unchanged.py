@@ -1,13 +1,11 @@
 """`make test` leaves out what passed before, and nothing else."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import unchanged
 from conftest import ROOT
+from test_scopes import SCOPES
 
 ONE = "tests/exercises/test_exercises.py: causal_mask"
 
@@ -28,6 +26,11 @@ ONE = "tests/exercises/test_exercises.py: causal_mask"
         ("tests/sandbox/test_hostile.py::test_x[writing/a_server]", None),
         ("tests/sandbox/test_hostile.py::test_a_batch_ends", None),
         ("tests/sandbox/test_limits.py::test_x[Head]", None),
+        ("tests/nbgrader/test_silence.py::test_x[points]", "tests/nbgrader/test_silence.py"),
+        ("tests/nbgrader/test_feedback.py::test_x", None),
+        ("tests/nbgrader/test_formgrader.py::test_x", None),
+        ("tests/nbgrader/test_postgres.py::test_x", None),
+        ("tests/batch/test_kills.py::test_x", None),
         ("tests/desk/test_browser.py::test_x", None),
     ],
 )
@@ -82,6 +85,17 @@ def test_a_change_of_what_a_scope_depends_on_runs_it_again(monkeypatch, changed,
         ("tests/exercises/test_release.py", "autograder/nbgrader/collecting.py"),  # which nbgrader_config.py imports
         ("tests/lessons/test_runs.py: 04_multi_head_attention", "storyteller/weights.txt"),
         ("tests/lessons/test_touched.py", "source/08_modern_block/08_modern_block.ipynb"),
+        ("tests/test_check.py", "autograder/exercises/pytest.ini"),
+        ("tests/lms/test_handins.py", "LICENSE"),
+        ("tests/nbgrader/test_hostile_pages.py", "tests/hostile/showing/buttons/make.py"),
+        ("tests/nbgrader/test_hostile_pages.py", "tests/support/attacks.py"),
+        ("tests/nbgrader/test_nbgrader.py", "autograder/sandbox/inside/shell.py"),
+        ("tests/nbgrader/test_nbgrader.py", "tests/support/warm.py"),
+        ("tests/nbgrader/test_private_names.py", "requirements.lock"),
+        ("tests/nbgrader/test_rounds_given_out.py", ".gitignore"),
+        ("tests/nbgrader/test_silence.py", "autograder/report/class_report.html.j2"),
+        ("tests/nbgrader/test_silence.py", "tests/courses/averages/exercises/normalise/checks.py"),
+        ("tests/test_scopes.py", "tests/support/opened.py"),
     ],
 )
 def test_a_file_that_the_tests_read_by_name_belongs_to_their_scope(scope, changed):
@@ -95,10 +109,19 @@ def test_a_file_that_the_tests_read_by_name_belongs_to_their_scope(scope, change
         ("tests/sandbox/test_hostile.py: forging", "tests/hostile/writing/a_server/submission.py"),
         ("tests/lessons/test_runs.py: 04_multi_head_attention", "source/08_modern_block/08_modern_block.ipynb"),
         ("tests/lessons/test_touched.py", "autograder/desk/app.py"),
+        ("tests/nbgrader/test_hostile_pages.py", "tests/hostile/writing/a_server/submission.py"),
+        ("tests/nbgrader/test_silence.py", "tests/nbgrader/test_feedback.py"),
     ],
 )
 def test_a_scope_is_as_narrow_as_it_says(scope, changed):
     assert (ROOT / changed).is_file() and ROOT / changed not in unchanged.depends_on(scope)
+
+
+def test_what_tests_of_scopes_need_belongs_to_the_test_that_looks_what_they_use():
+    """It is in a scope, too."""
+    for scope in SCOPES:
+        assert unchanged.depends_on(scope) <= unchanged.depends_on("tests/test_scopes.py"), scope
+    assert unchanged.RECORD not in unchanged.depends_on("tests/test_scopes.py"), "it would change by being noted"
 
 
 def test_scopes_that_read_by_name_depend_on_the_versions_of_all_pinned_packages(monkeypatch):
@@ -149,38 +172,6 @@ def test_what_an_exercise_names_belongs_to_it():
     """`check_attention` tries answers to `attention`, which it imports nowhere."""
     files = unchanged.depends_on("tests/exercises/test_visible_checks.py: check_attention")
     assert ROOT / "autograder" / "exercises" / "attention" / "answers" / "einsum.py" in files
-
-
-@pytest.mark.parametrize(
-    "scope, only",
-    [
-        ("tests/exercises/test_exercises.py: causal_mask", "causal_mask] or causal_mask- or causal_mask/"),
-        ("tests/exercises/test_visible_checks.py: check_attention", "check_attention]"),
-        ("tests/grading/test_styles.py: causal_mask", "causal_mask-"),
-        ("tests/lessons/test_lesson_02.py", ""),
-        ("tests/lessons/test_runs.py: 02_queries_keys_values", "half-solved-02_"),
-        ("tests/grading/test_grader.py", "a_part_of_a_part"),
-        ("tests/sandbox/test_hostile.py: mangled", "gets_what and mangled/cut_off"),
-        ("tests/exercises/test_release.py", "original and 03_"),
-    ],
-)
-def test_a_scope_uses_no_other_file(tmp_path, scope, only):
-    """What ran or was opened while its tests ran is among what its digest is made of."""
-    used = tmp_path / "used"
-    places = os.pathsep.join(str(ROOT / "tests" / place) for place in ("", "support"))
-    file, _, about = scope.partition(": ")
-    command = [sys.executable, "-m", "pytest", "-p", "opened", "-p", "no:cacheprovider", "-n", "0", file, "-k", only]
-    ended = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "PYTHONPATH": places, "OPENED": str(used)}, capture_output=True, text=True
-    )
-    assert ended.returncode == 0, ended.stdout
-    about_the_run = {"opened.py", "unchanged.py", "spreading.py"}
-    paths = [ROOT / line for line in used.read_text(encoding="utf-8").splitlines()]
-    assert len(paths) > 5
-    left = {path for path in paths if path.name not in about_the_run} - unchanged.depends_on(scope)
-    if about in unchanged.EXERCISES:  # the list of lessons is read to find the exercise's own
-        left = {path for path in left if path.parent.parent != ROOT / "source"}
-    assert left == set()
 
 
 class Item:

@@ -36,7 +36,7 @@ def place(tmp_path_factory, db_url):
     place = tmp_path_factory.mktemp("killed")
     release = tiny.course(place, db_url=db_url)
     tiny.submit_all(place, release, STUDENTS, "time.sleep(0.2)\nprint('x' * 19_000)")
-    code, said = tiny.ended(tiny.start(place, "--jobs", 2))
+    code, said = tiny.graded(place)
     assert code == 0 and f"{STUDENTS} graded, 0 unchanged" in said, said
     return place
 
@@ -115,7 +115,7 @@ def test_whatever_is_killed_nothing_is_lost(place):
         assert known.keys() <= undisturbed.keys()
     code, said = tiny.ended(run)
     if code == -signal.SIGKILL:
-        code, said = tiny.ended(tiny.start(place, "--jobs", 2))
+        code, said = tiny.graded(place)
     assert code == 0, said
     assert (tiny.verdicts(place), tiny.gradebook(place)) == expected
     again = tiny.results(place)
@@ -137,7 +137,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(place):
     assert code in tiny.STOPPED and said.strip().endswith("run the same command again to continue."), said
     assert all_gone(tree)
     known = len(tiny.results(place))
-    code, said = tiny.ended(tiny.start(place, "--jobs", 2))
+    code, said = tiny.graded(place)
     assert code == 0 and f"{known} unchanged" in said
 
 
@@ -257,7 +257,7 @@ def test_whoever_has_an_odd_name_gets_a_row(tmp_path):
     names = ["line\nbreak", "tab\there", "ünïcode ❤", "-rf", "semi;colon $(x)", "quote'\"d"]
     for name in names:
         tiny.submit(tmp_path, release, name)
-    code, said = tiny.ended(tiny.start(tmp_path, "--jobs", 1))
+    code, said = tiny.graded(tmp_path)
     assert code == 0 and f"{len(names)} graded" in said, said
     rows, _ = tiny.gradebook(tmp_path)
     assert rows.keys() == set(names) and set(rows.values()) == {max(rows.values())} != {0.0}

@@ -20,5 +20,6 @@ def pytest_collection_finish():
 def pytest_sessionfinish():
     sys.setprofile(None)
     paths = {Path(name).relative_to(ROOT) for name in used if name.startswith(f"{ROOT}/") and Path(name).is_file()}
-    ours = {path.as_posix() for path in paths if not path.parts[0].startswith(".") and "__pycache__" not in path.parts}
+    made = {path for path in paths if "__pycache__" in path.parts or len(path.parts) > 1 and path.parts[0][0] == "."}
+    ours = {path.as_posix() for path in paths - made}
     Path(os.environ["OPENED"]).write_text("\n".join(sorted(ours)), encoding="utf-8")

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+import warm
 from conftest import ROOT, cell_of, hand_in, load
 
 from autograder.grading.rounds import Rounds
@@ -86,6 +87,14 @@ def start(place, *arguments, command="grade", name=NAME, before=()):
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the tests may run where SIGINT is ignored
     )
+
+
+def graded(place, name=NAME):
+    """The same of an undisturbed run in a warm process, without workers: (exit code, all output)."""
+    done = warm.run(place, "autograder", "grade", name)
+    said = done.stdout + done.stderr
+    assert "Traceback" not in said, said
+    return done.returncode, said
 
 
 # Exit codes after Ctrl-C. If it comes while an import makes a class from text, as dataclasses do, Python remembers that

@@ -6,8 +6,9 @@ digest of all that it depends on; `--changed`, as in `make test`, leaves out the
 and says how many tests these are. A scope is a file of tests, or what such a file has about one exercise, one lesson or
 one family of attacks.
 
-Tests of what the machine has its share in are in no scope, and run each time: processes, servers, clocks, and whether
-the sandbox holds. Of the attacks, those are in a scope that try to mislead the grader, and not to get out.
+Tests of what the machine has its share in are in no scope, and run each time: processes that are killed or wait for one
+another, servers, clocks, and whether the sandbox holds. What a command says and writes is none of these, even if it is
+started for that. Of the attacks, those are in a scope that try to mislead the grader, and not to get out.
 """
 
 import ast
@@ -37,6 +38,37 @@ PLACES = (ROOT, ROOT / "tests", ROOT / "tests" / "support")
 MADE = ("source", "release", "solutions")
 OF_EXERCISES = "autograder/exercises/**/*.*"
 COURSE = (OF_EXERCISES, *(f"{made}/*/*.ipynb" for made in MADE))
+# all that a command of the kit or of nbgrader may read, in whatever process, of this course or of a small one
+WHOLE = (
+    "autograder/**/*",
+    "tests/courses/**/*",
+    *(f"{made}/**/*" for made in MADE),
+    "pyproject.toml",
+    "*.lock",
+    "LICENSE",
+    ".gitignore",
+)
+COMMANDS = (
+    "tests/test_check.py",
+    "tests/grading/test_gate.py",
+    "tests/lms/test_bundle.py",
+    "tests/lms/test_handins.py",
+    "tests/lms/test_identity.py",
+    "tests/lms/test_roster_and_exports.py",
+    "tests/lms/test_week.py",
+    "tests/nbgrader/test_colab.py",
+    "tests/nbgrader/test_collecting.py",
+    "tests/nbgrader/test_desk_cell.py",
+    "tests/nbgrader/test_diagrams.py",
+    "tests/nbgrader/test_exporting.py",
+    "tests/nbgrader/test_gradebook.py",
+    "tests/nbgrader/test_nbgrader.py",
+    "tests/nbgrader/test_private_names.py",
+    "tests/nbgrader/test_rounds_given_out.py",
+    "tests/nbgrader/test_safe_markdown.py",
+    "tests/nbgrader/test_silence.py",
+    "tests/nbgrader/test_written_answers.py",
+)
 # What the tests of a file need beyond what they import; {} is what a scope is about. They depend on the versions of all
 # pinned packages, too.
 NEEDS = {
@@ -49,9 +81,15 @@ NEEDS = {
     ),
     "tests/lessons/test_runs.py": (*(f"{made}/{{}}/*.ipynb" for made in MADE), "storyteller/**/*.*"),
     "tests/lessons/test_touched.py": ("source/0[1348]_*/*.ipynb", "solutions/02_*/*.ipynb", "release/03_*/*.ipynb"),
+    "tests/test_scopes.py": (*WHOLE, "tests/*.py", "tests/*/**/*", "storyteller/**/*", "docs/*.md"),
+    "tests/nbgrader/test_hostile_pages.py": (
+        *(*WHOLE, "tests/hostile/*/*/expect.json"),
+        *("tests/hostile/mangled/**/*", "tests/hostile/showing/**/*"),
+    ),
+    **dict.fromkeys(COMMANDS, WHOLE),
 }
 RUN_BY_NAME = ("autograder/exercises/**/*.py", "nbgrader_config.py", "tests/hostile/*/*/make.py")
-PROGRAMS = {"tests/lessons/test_touched.py": "chromium"}  # which is no package
+PROGRAMS = {"tests/lessons/test_touched.py": "chromium", **dict.fromkeys(COMMANDS, "bwrap")}  # which are no packages
 COVERED = re.compile(
     r"tests/(exercises/test_|checks/test_|mistakes/test_|lessons/test_(lesson_|all_)|grading/test_styles)\w*\.py"
 )
