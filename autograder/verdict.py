@@ -30,6 +30,8 @@ RAISED = "Your code raised "
 STOPPED_WITH = "It stopped with "
 STANDS_ON = "stands-on-"  # how those begin that blame an earlier exercise
 PLACE = "place-"  # how the ids of diagnoses begin that are no named mistake
+FACT = "fact-"  # and of those that say what is seen of an answer, whatever mistake made it so
+NO_NAMES = (PLACE, FACT)  # how the ids begin of all that is no mistake of a bank
 
 
 class VerdictError(ValueError):

@@ -22,7 +22,7 @@ from autograder.batch.processes import die_with
 from autograder.errors import UserError
 from autograder.grading.grader import Grader
 from autograder.mistakes import matrix
-from autograder.mistakes.bank import right_answer
+from autograder.mistakes.bank import right_answer, styles_of
 from autograder.mistakes.edits import Mutant, mutants_of
 from autograder.mistakes.name_check import cells_for
 from autograder.sandbox import jail
@@ -105,8 +105,7 @@ def main() -> None:
 
 def right_answers(exercise: str) -> dict[str, str]:
     """The texts of the solution and of the right answers in other styles, by name."""
-    styles = sorted(path.stem for path in (course.folder_of(exercise) / "answers").glob("*.py"))
-    return {SOLUTION: right_answer(exercise)} | {style: right_answer(exercise, style) for style in styles}
+    return {SOLUTION: right_answer(exercise)} | {style: right_answer(exercise, style) for style in styles_of(exercise)}
 
 
 def sample(exercise: str, size: int | None, seed: int) -> list[Task]:

@@ -34,7 +34,7 @@ from autograder.checks.runner import Graders
 from autograder.checks.source_text import names_defined_in, names_in
 from autograder.errors import UserError
 from autograder.grading.store import write
-from autograder.mistakes.bank import namespace_of, right_answer
+from autograder.mistakes.bank import namespace_of, right_answer, styles_of
 from autograder.mistakes.name_check import cells_for
 from autograder.sandbox.inside import unavailable
 
@@ -108,8 +108,7 @@ def used(cells: Sequence[str]) -> list[str]:
 def answers(exercise: str) -> list[Answer]:
     """The solution of an exercise, then its right answers in other styles."""
     cells = tuple(cell.source for cell in cells_for(exercise, right_answer(exercise)))
-    styles = sorted(path.stem for path in (course.folder_of(exercise) / "answers").glob("*.py"))
-    others = [Answer(exercise, style, (right_answer(exercise, style),)) for style in styles]
+    others = [Answer(exercise, style, (right_answer(exercise, style),)) for style in styles_of(exercise)]
     return [Answer(exercise, SOLUTION, cells), *others]
 
 

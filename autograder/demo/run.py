@@ -21,9 +21,8 @@ from ..batch.pool import Pool
 from ..course import Assignment
 from ..errors import UsageError
 from ..grading.store import Store
-from ..groups.names import FACT
 from ..report import outcome_text
-from ..verdict import STANDS_ON, Outcome, Verdict
+from ..verdict import FACT, STANDS_ON, Outcome, Verdict
 from .made_up import CLASS, LESS, Expected, Student, fill_in, read_class
 from .ticker import Ticker
 

@@ -36,10 +36,9 @@ from ..report.outcome_text import said_of
 from ..submission import read
 from ..submission.answers import answers_of, is_same
 from ..submission.restore import restore
-from ..verdict import Outcome, Verdict
+from ..verdict import NO_NAMES, Outcome, Verdict
 from .record import DONE, GRADING, WAITING, Attempt, Record
 from .tables import ATTEMPT, PERSON
-from .telling import PLACES
 from .visitors import INSTRUCTOR
 
 STUCK = 3  # tries one after another with the same mistake
@@ -207,7 +206,7 @@ class _Way:
         """Take in the next answer: a try, or the same one once more. One that is as it was released is none."""
         if not answer.is_begun:
             return
-        told = {id: message for id, message in answer.told if not id.startswith(PLACES)}
+        told = {id: message for id, message in answer.told if not id.startswith(NO_NAMES)}
         if self.latest and self.latest.came_out() == answer.came_out() and is_same(self.latest, answer):
             self.told |= told
         else:
@@ -465,7 +464,7 @@ def _verdicts(record: Record, attempts: Collection[str]) -> dict[str, Verdict]:
 
 
 def _answer(attempt: Attempt, outcome: Outcome, told: Sequence[Mapping[str, Any]]) -> Answer:
-    named = [d for d in outcome.diagnosis if not d.id.startswith(PLACES)]
+    named = [d for d in outcome.diagnosis if not d.id.startswith(NO_NAMES)]
     said = [name for one in told if one["exercise"] == outcome.exercise for name in one["names"]]
     return Answer(
         attempt,

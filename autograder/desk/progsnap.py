@@ -26,10 +26,9 @@ from ..errors import Unreadable, UsageError
 from ..nbgrader.for_students import KIT
 from ..submission import read
 from ..submission.restore import restore
-from ..verdict import Outcome
+from ..verdict import NO_NAMES, Outcome
 from .overview import students_only
 from .record import Attempt, Record
-from .telling import PLACES
 
 VERSION = "1.0"
 MAIN = (
@@ -167,7 +166,7 @@ def _add(tables: Tables, record: Record, attempt: Attempt, assignment: Assignmen
         parent = tables.add("Submit", common, Score=round(score, 4))
         _add_tests(tables, common, parent, outcome)
         for name in told.get(outcome.exercise, ()):
-            if not name["id"].startswith(PLACES):  # what those say may quote the student's code
+            if not name["id"].startswith(NO_NAMES):  # what those say may quote the student's code
                 tables.add(
                     "Intervention",
                     common,

@@ -10,10 +10,9 @@ from typing import Any, TypedDict
 from .. import course
 from ..report.feedback_page import category_name
 from ..report.outcome_text import NOT_STARTED, STATUS, points, said_of
-from ..verdict import CATEGORIES, Diagnosis, Outcome, Verdict
+from ..verdict import CATEGORIES, NO_NAMES, Diagnosis, Outcome, Verdict
 from .settings import ALL, NAMES, PLACE, POINTS, may_tell
 
-PLACES = ("place-", "fact-")  # how ids begin that are no mistake's name
 # Facts that quote what code chose while it was checked, names and numbers: it could choose what it saw of the inputs.
 # Before all is told, they say this.
 GENERAL = {
@@ -73,7 +72,7 @@ def _message(outcome: Outcome, level: str) -> str:
 
 def _unquoted(found: Diagnosis) -> Diagnosis:
     """What was found, without what the code could choose freely while it saw the inputs of checks."""
-    if not found.id.startswith(PLACES):
+    if not found.id.startswith(NO_NAMES):
         return found
     return replace(found, message=GENERAL.get(found.id) or LONG.sub("…", found.message))
 
@@ -156,7 +155,7 @@ def _change(before: Told, after: Told) -> str:
         parts.append(f"{was} → {now} of {points(after['max_score'])}")
     was_named, is_named = ({name["id"]: name["message"] for name in one["names"]} for one in (before, after))
     for what, names, others in (("fixed", was_named, is_named), ("new", is_named, was_named)):
-        told_of = [message for id, message in names.items() if id not in others and not id.startswith(PLACES)]
+        told_of = [message for id, message in names.items() if id not in others and not id.startswith(NO_NAMES)]
         parts += [f"{what}: {message.removesuffix('.')}" for message in told_of]
     if parts and (after["score"] is None or before["score"] is None):
         return ""

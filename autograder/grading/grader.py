@@ -18,7 +18,7 @@ from ..checks.proxies import StudentError
 from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..checks.source_text import NoDefinition, names_used_by
 from ..errors import ChildGone, CourseError, Interrupted, SandboxError, Unreadable
-from ..mistakes import facts, places, prices, repair
+from ..mistakes import places, prices, repair
 from ..mistakes.diagnosis import Diagnostician
 from ..mistakes.edits import Mutant
 from ..mistakes.learnt import Shelf
@@ -26,7 +26,7 @@ from ..sandbox.parent import WarmParent
 from ..submission import read
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import RestoredCell, restore
-from ..verdict import STANDS_ON, Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
+from ..verdict import FACT, STANDS_ON, Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
 from . import gate, trials
 from .lending import lend
 from .seeds import new_seed
@@ -637,7 +637,7 @@ def quoting(found: Iterable[Diagnosis], cells: Iterable[RestoredCell]) -> list[D
     for one in found:
         if any(line.startswith(one.line) for line in lines if one.line):
             kept.append(one)
-        elif not one.id.startswith(facts.PREFIX) and one.id != places.LINE:
+        elif not one.id.startswith(FACT) and one.id != places.LINE:
             kept.append(replace(one, line=""))
     return kept
 

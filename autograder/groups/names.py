@@ -22,7 +22,7 @@ from typing import Any
 
 from ..errors import CourseError, Unreadable, UsageError
 from ..submission.read import StrPath, read_bytes
-from ..verdict import PRICES, STANDS_ON, Diagnosis, Outcome, Verdict, printable
+from ..verdict import NO_NAMES, PRICES, STANDS_ON, Diagnosis, Outcome, Verdict, printable
 from . import alike
 
 FILE = "names.json"
@@ -30,8 +30,6 @@ ALL = 1.0  # the share of the points that a name without a price costs
 LONGEST = 600  # characters of a sentence
 LARGEST = 8 * 2**20  # bytes of the file
 ID = re.compile(rf"(\w+)-([0-9a-f]{{{alike.SHORT}}})")
-FACT = "fact-"  # how the ids of facts begin, see mistakes/facts.py
-NO_NAMES = ("place-", FACT)  # and those of all that is no name, see mistakes/places.py
 
 
 @dataclass(frozen=True)

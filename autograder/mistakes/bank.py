@@ -304,6 +304,11 @@ def edited(text: str, edits: Mapping[str, str], what: str) -> str:
     return "".join(made) + text[end:]
 
 
+def styles_of(exercise: str) -> list[str]:
+    """The right answers to an exercise in other styles, by the names of their files."""
+    return sorted(path.stem for path in (course.folder_of(exercise) / "answers").glob("*.py"))
+
+
 def right_answer(exercise: str, style: str | None = None) -> str:
     """The text of the course's own solution, or of the right answer `style` in the exercise's folder."""
     if style is None:

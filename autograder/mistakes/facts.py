@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ..verdict import Check, Diagnosis
+from ..verdict import FACT, Check, Diagnosis
 from .crashes import crash
 from .text import Text
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun
 
-PREFIX = "fact-"  # how the ids of facts begin
 
 BIASES = re.compile(r"The module should not have ([\w., ]+)\.")
 AT_FIRST = re.compile(r"(?:The shape of|There is \w+ in) the (\w{1,60}) of a new module\b(?! should)")
@@ -45,7 +44,7 @@ class Fact:
 
     @property
     def diagnosis(self) -> Diagnosis:
-        return Diagnosis(PREFIX + self.id, self.says, self.line)
+        return Diagnosis(FACT + self.id, self.says, self.line)
 
 
 def facts(run: ExerciseRun, text: Text) -> list[Fact]:

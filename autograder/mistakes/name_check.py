@@ -22,8 +22,8 @@ from ..checks.source_text import names_in
 from ..errors import Unreadable, UsageError
 from ..submission import read
 from ..submission.restore import RestoredCell
-from ..verdict import STANDS_ON, Outcome, printable
-from . import facts, own_softmax
+from ..verdict import FACT, STANDS_ON, Outcome, printable
+from . import own_softmax
 from .bank import bank
 
 FIELD = re.compile(r"# *(expect|also):(.*)")
@@ -198,7 +198,7 @@ def _answer(exercise: str, path: Path) -> Answer:
     if not expected:
         raise Unreadable("It does not begin with a comment `# expect: id, id`.")
     for id in sorted((expected | also) - {UNKNOWN} - bank(exercise).keys()):
-        if not id.startswith((STANDS_ON, facts.PREFIX, own_softmax.PREFIX)):
+        if not id.startswith((STANDS_ON, FACT, own_softmax.PREFIX)):
             raise Unreadable(f"It expects {id}, which is no mistake in the bank of {exercise}.")
     return Answer(exercise, path.stem, text, frozenset(expected - {UNKNOWN}), frozenset(also), UNKNOWN in expected)
 

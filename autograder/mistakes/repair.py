@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .. import course
-from ..verdict import NOT_TRIED, PLACE, STANDS_ON, Diagnosis
-from . import facts
-from .bank import bank, right_answer
+from ..verdict import NO_NAMES, NOT_TRIED, PLACE, STANDS_ON, Diagnosis
+from .bank import bank, right_answer, styles_of
 from .edits import MODULES, Context, Edit, EditsOf, Mutant, edits_in, made, name_called, slips
 from .lines import LONGEST
 from .prices import ALL, PRICES
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from ..verdict import Check
     from .bank import Mistake
 
-UNNAMED = (PLACE, facts.PREFIX)  # how the ids begin of what is no mistake of the bank
 ID = f"{PLACE}one-change"
 SAYS = "All else is right: {}, this passes every check."
 CHANGES = {  # what an edit changes in the line, by its kind; if a part of it shows that, this is named
@@ -166,7 +164,7 @@ def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
         return False
     if not _tried(run) or not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
         return False
-    named = [one for one in found if not one.id.startswith(UNNAMED)]
+    named = [one for one in found if not one.id.startswith(NO_NAMES)]
     known = bank(run.exercise)
     return not named or (not has_run(run) and not any(one.has_price or _costs_all(known, one.id) for one in named))
 
@@ -208,10 +206,9 @@ def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str
 @functools.cache
 def material(exercise: str) -> Material:
     """The keywords and methods of the right answers to an exercise."""
-    styles = sorted(path.stem for path in (course.folder_of(exercise) / "answers").glob("*.py"))
     keywords: defaultdict[str, dict[str, ast.keyword]] = defaultdict(dict)
     methods: dict[str, ast.Call | ast.Attribute] = {}
-    for text in (right_answer(exercise), *(right_answer(exercise, style) for style in styles)):
+    for text in (right_answer(exercise), *(right_answer(exercise, style) for style in styles_of(exercise))):
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Attribute) and node.attr in TRANSPOSED:
                 methods[node.attr] = node

@@ -21,9 +21,9 @@ from markupsafe import Markup
 from .. import course
 from ..grading import store
 from ..groups.grouping import Group, Grouping
-from ..groups.names import NO_NAMES, is_unnamed
+from ..groups.names import is_unnamed
 from ..submission.read import StrPath
-from ..verdict import FULL, LEVELS, STANDS_ON, Check, Outcome, Verdict
+from ..verdict import FULL, LEVELS, NO_NAMES, STANDS_ON, Check, Outcome, Verdict
 from . import measured, outcome_text, standing
 from .outcome_text import NOT_STARTED, STATUS, points
 from .pages import environment

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.desk import telling
 from autograder.desk.settings import LEVELS
-from autograder.verdict import Check, Diagnosis, Outcome, Verdict
+from autograder.verdict import FACT, Check, Diagnosis, Outcome, Verdict
 
 SECRET = "the hidden check that 17.25 is 17.25"
 
@@ -142,4 +142,4 @@ def test_facts_that_quote_are_those_of_the_kit():
 
     text = Path(facts.__file__).read_text()
     for id in telling.GENERAL:
-        assert f'Fact("{id.removeprefix(facts.PREFIX)}"' in text
+        assert f'Fact("{id.removeprefix(FACT)}"' in text

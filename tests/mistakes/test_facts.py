@@ -8,11 +8,11 @@ from autograder.groups.names import Name, is_unnamed
 from autograder.mistakes.bank import bank, namespace_of
 from autograder.mistakes.crashes import crash
 from autograder.mistakes.diagnosis import Diagnostician
-from autograder.mistakes.facts import PREFIX, facts
+from autograder.mistakes.facts import facts
 from autograder.mistakes.text import Text
 from autograder.report.class_report import named_in
 from autograder.sandbox.replies import Failure, Place
-from autograder.verdict import Check, Diagnosis, Outcome
+from autograder.verdict import FACT, Check, Diagnosis, Outcome
 
 SETUP = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n\n"
 CUT = "self.tril[:t, :t]"
@@ -131,8 +131,8 @@ def test_a_table_is_told_with_its_size(graders, diagnostician):
 )
 def test_what_no_known_mistake_explains_is_told_as_a_fact(told, exercise, changes, id, line):
     found = told(exercise, changes)
-    assert PREFIX + id in found, found
-    assert found[PREFIX + id].startswith(line) and bool(found[PREFIX + id]) is bool(line)
+    assert FACT + id in found, found
+    assert found[FACT + id].startswith(line) and bool(found[FACT + id]) is bool(line)
 
 
 def test_a_fact_is_told_beside_a_known_mistake(told):
@@ -164,7 +164,7 @@ def test_a_step_of_what_returns_nothing_is_not_told(graders):
 
 def test_an_answer_with_a_fact_alone_belongs_to_a_group_and_is_in_no_table_of_mistakes():
     """Each student reads a fact in other words, and an instructor may say more of what a group did."""
-    fact = Diagnosis(f"{PREFIX}beyond-the-last", "It has 2048 places.")
+    fact = Diagnosis(f"{FACT}beyond-the-last", "It has 2048 places.")
     outcome = Outcome("softmax", 1.0, 2.0, "graded", diagnosis=[fact], fingerprint="{}")
     assert is_unnamed(outcome) and named_in(outcome) == []
     told = Name("softmax-000000", "Its table ends.", ()).told(outcome)
