@@ -11,12 +11,13 @@ import ast
 import functools
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .. import course
 from ..verdict import NO_NAMES, NOT_TRIED, PLACE, STANDS_ON, Diagnosis
+from . import own_softmax
 from .bank import bank, right_answer, styles_of
 from .edits import MODULES, Context, Edit, EditsOf, Mutant, edits_in, made, name_called, slips
 from .lines import LONGEST
@@ -26,7 +27,6 @@ from .text import NEW_LINE
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun
     from ..verdict import Check
-    from .bank import Mistake
 
 ID = f"{PLACE}one-change"
 SAYS = "All else is right: {}, this passes every check."
@@ -157,21 +157,22 @@ def _lines(text: str) -> list[str]:
 def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
     """Whether an edit is looked for: where trying one takes next to nothing, and the price of the answer is not known.
 
-    That of a named mistake is not if the answer never ran: nothing behind its error was seen. But some mistakes cost
-    all, whatever fixes them, and what depends on a wrong answer is not right by an edit of its own.
+    That of a named mistake is not where it hides the rest, or more is wrong than it. But some mistakes cost all,
+    whatever fixes them, and what depends on a wrong answer is not right by an edit of its own.
     """
     if any(one.id.startswith(STANDS_ON) for one in found):
         return False
     if not _tried(run) or not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
         return False
     named = [one for one in found if not one.id.startswith(NO_NAMES)]
-    known = bank(run.exercise)
-    return not named or (not has_run(run) and not any(one.has_price or _costs_all(known, one.id) for one in named))
+    return not any(one.has_price or _costs_all(run.exercise, one.id) for one in named)
 
 
-def _costs_all(known: Mapping[str, Mistake], id: str) -> bool:
+def _costs_all(exercise: str, id: str) -> bool:
     """Whether the author of a mistake says that it costs all, or it is a whole answer, such as a released original."""
-    return id in known and (known[id].price == ALL or known[id].edits is None)
+    known = bank("softmax") if id.startswith(own_softmax.PREFIX) else bank(exercise)
+    mistake = known.get(id.removeprefix(own_softmax.PREFIX))
+    return mistake is not None and (mistake.price == ALL or mistake.edits is None)
 
 
 def has_run(run: ExerciseRun) -> bool:

@@ -12,11 +12,11 @@ from autograder.errors import ChildGone
 from autograder.grading.grader import Grader, read_program
 from autograder.grading.seeds import new_seed
 from autograder.grading.workspace import Deadline
-from autograder.mistakes import repair
+from autograder.mistakes import own_softmax, repair
 from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.edits import edits_in, slips
 from autograder.mistakes.lines import LONGEST
-from autograder.mistakes.prices import PRICES
+from autograder.mistakes.prices import ALL, PRICES
 from autograder.mistakes.repair import material
 from autograder.sandbox.replies import Place
 from autograder.verdict import NOT_TRIED, Check, Diagnosis
@@ -237,6 +237,22 @@ def test_nothing_is_tried_where_a_mistake_is_named(grader, tmp_path, monkeypatch
     monkeypatch.setattr(repair, "tries", lambda *args: pytest.fail("an edit is looked for"))
     outcome = outcome_of(grader, tmp_path, next(m.source for m in bank("attention").values() if m.id == "no-scale"))
     assert [one.id for one in outcome.diagnosis] == ["no-scale"]
+
+
+def test_a_named_mistake_that_hides_the_rest_has_the_price_of_its_edit(grader, tmp_path):
+    right = right_answer("SelfAttention", "helpers")
+    assert right.count("keepdim=True") == 2
+    outcome = outcome_of(grader, tmp_path, "keepdim=False".join(right.rsplit("keepdim=True", 1)), "SelfAttention")
+    (found,) = outcome.diagnosis
+    assert (found.id, found.price, outcome.by_checks) == ("sum-without-keepdim", PRICES["values"], 0), outcome
+
+
+def test_nothing_is_tried_where_the_author_says_that_a_mistake_costs_all():
+    costly = next(one.id for one in bank("softmax").values() if one.price == ALL)
+    run = run_of_attention()
+    run.checks = [Check("one", "values", 1.0, False, "It is wrong.", "It is wrong.")]
+    own = Diagnosis(f"{own_softmax.PREFIX}{costly}", "")
+    assert repair.is_wanted(run, [Diagnosis(f"{own_softmax.PREFIX}another", "")]) and not repair.is_wanted(run, [own])
 
 
 def test_a_fact_keeps_its_sentence_and_gets_the_price(grader, tmp_path):
