@@ -162,7 +162,8 @@ def _to_ir(function: Any, args: Sequence[Any], types_of: Sequence[str]) -> None:
     from triton.compiler.code_generator import ast_to_ttir
     from triton.compiler.compiler import ASTSource, make_backend
 
-    backend, context = make_backend(GPUTarget(*TARGET)), ir.context()
+    backend: Any = make_backend(GPUTarget(*TARGET))
+    context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)
     options = backend.parse_options({})
