@@ -531,6 +531,18 @@ class Proxy:
         self.submission.transcript.add("launched", made.tensors)
         return made
 
+    def compile(self, *args: Any) -> None:
+        """Have Triton's compiler look at it, a Triton kernel, for arguments such as `args` (witnessed).
+
+        It takes no GPU. What it does not compile is a StudentError with the line. Launch it before: what is no kernel,
+        and whatever else a launch refuses, is not compiled.
+
+        >>> submission.function("add_kernel").compile(torch.ones(3))
+        Traceback (most recent call last):
+        StudentError: Unusable: `add_kernel` is not defined
+        """
+        self.submission._ask({"op": "compile", "target": self.target, "args": self.submission._pack(list(args))})
+
     def do(self, *args: Any, **kwargs: Any) -> None:
         """Call it for its effect on the modules passed to it, ignoring what it returns. Raises StudentError.
 

@@ -7,6 +7,7 @@ call can do so, which is why such a check carries few points.
 
 import ast
 import re
+import textwrap
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -140,6 +141,14 @@ def outside_triton(source: Source) -> list[str]:
         else:
             waiting += _read_by_kernel(node, known, found)
     return sorted(one[:MAX_NAME] for one in found)
+
+
+def joins_by_words(source: Source) -> bool:
+    """Whether a kernel makes a value by `and` or `or`: not in what an `if` or a loop asks. Raises NoDefinition."""
+    tree = tree_of(textwrap.dedent(definition(source)))
+    asks = (ast.If, ast.IfExp, ast.While, ast.Assert)
+    asked = {id(part) for node in ast.walk(tree) if isinstance(node, asks) for part in ast.walk(node.test)}
+    return any(isinstance(node, ast.BoolOp) and id(node) not in asked for node in ast.walk(tree))
 
 
 def _read_by_kernel(node: ast.AST, known: Mapping[str, ast.AST], found: set[str]) -> list[str]:

@@ -74,6 +74,10 @@ def _many(wanted: str, got: str) -> str:
 
 
 NONE = "Something in this line is None, like an argument that was not given, or what a function without `return` gives."
+NOT_INTERPRETED = (
+    "This line calls a block's own method, which a GPU runs and Triton's interpreter does not: write the function, as"
+    " `tl.exp(x)` for `x.exp()`."
+)
 A_TUPLE = "Something in this line is a tuple, like the result of a function that returns several things."
 NOT_CALLED = "In this line, a function or a method is used where its result is needed: it is not called."
 INTEGERS = "The numbers in this line have an integer dtype, and torch does this only with floating-point ones."
@@ -105,6 +109,7 @@ RULES = (
         "`{0}` has no value yet when this line runs: the lines that set it come later, or were passed over.",
     ),
     # --- None, tuples and plain numbers ---
+    Rule("not-interpreted", "AttributeError", r"^'NoneType' object has no attribute 'to_tensor'", NOT_INTERPRETED),
     Rule(
         "is-none", "TypeError|AttributeError", r"^(?:bad|unsupported) operand type.*'NoneType'|^'NoneType' object", NONE
     ),

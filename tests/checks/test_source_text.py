@@ -231,3 +231,19 @@ def test_code_is_the_same_but_for_comments_and_blanks():
     assert not source_text.same_code("def f(:", "def f(:"), "nothing is known about it"
     deep = "x = " + "-" * 3000 + "1"
     assert source_text.same_code(deep, deep) in (True, False)
+
+
+@pytest.mark.parametrize(
+    "line, joins",
+    [
+        ("inside = (x < n) and (x >= 0)", True),
+        ("inside = tl.load(x, mask=x < n or x > 3)", True),
+        ("inside = (x < n) & (x >= 0)", False),
+        ("inside = x if n and x else n", False),
+        ("if n and x or not x:\n        inside = x", False),
+        ("while n and x:\n        inside = x", False),
+    ],
+)
+def test_a_value_that_words_join_is_told_from_a_question(line, joins):
+    text = f"@triton.jit\ndef kernel(x, n):\n    {line}\n"
+    assert source_text.joins_by_words(source_text.Source("kernel", (text,), 1)) is joins

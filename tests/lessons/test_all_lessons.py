@@ -18,12 +18,19 @@ def texts(name):
     return {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
 
 
+# what the rules of kernels begin with, and all others
+OF_KERNELS = (
+    "Hidden graders launch your kernels by the interpreter, with other sizes, blocks and dtypes;",
+    "Hidden graders also try other sizes, dtypes and devices, and compare gradients;",
+)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_rules_and_the_drawing_are_the_same_in_each(name):
     first = texts(NAMES[0])
     here = texts(name)
     assert here["drawing"] == first["drawing"]
-    assert here["rules"].split("**New here:**")[0] == first["rules"].split("**New here:**")[0]
+    assert here["rules"].replace(*OF_KERNELS).split("**New here:**")[0] == first["rules"].split("**New here:**")[0]
 
 
 def test_sliders_are_made_the_same_way_in_each():

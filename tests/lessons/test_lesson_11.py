@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import warnings
 
 import compiled
 import pytest
@@ -141,9 +142,48 @@ def test_where_nothing_is_counted_each_cell_runs_too(ran):
     assert ran.says("To count, restart the notebook with", 'os.environ["TRITON_INTERPRET"] = "1"')
 
 
+@pytest.mark.parametrize(
+    "version, beside, says",
+    [
+        ("3.3.0", "2.3.5", None),
+        ("3.7.1", "2.4.0", None),
+        ("3.2.0", "1.26.0", "needs Triton 3.3 or newer, and this is 3.2.0: pip install --upgrade triton, and"),
+        (
+            "3.6.0",
+            "2.4.6",
+            'Triton 3.7 or newer beside NumPy 2.4.6, and this is 3.6.0: .* or pip install "numpy<2.4", and',
+        ),
+    ],
+)
+def test_versions_that_are_too_old_are_told_at_the_beginning(ran, monkeypatch, version, beside, says):
+    monkeypatch.setattr(triton, "__version__", version)
+    monkeypatch.setattr("numpy.__version__", beside)
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    with pytest.raises(ImportError, match=says) if says else contextlib.nullcontext():
+        exec(ran.texts["setup"], {})
+
+
+@pytest.mark.parametrize("wish, device", [("1", "cpu"), ("true", "cpu"), ("ON", "cpu"), ("0", "cuda"), ("", "cuda")])
+def test_the_interpreter_is_asked_for_as_triton_reads_it(ran, monkeypatch, wish, device):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setenv("TRITON_INTERPRET", wish)
+    names = {}
+    exec(ran.texts["setup"], names)
+    assert names["DEVICE"] == device
+    if hasattr(triton, "knobs"):  # since 3.4
+        assert triton.knobs.runtime.interpret == (device == "cpu")
+
+
+def test_the_check_of_flash_kernel_warns_of_nothing(ran):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        exec(ran.texts["flash-check"], dict(ran.values))
+    assert [str(one.message) for one in told if one.category is RuntimeWarning] == []
+
+
 def test_minutes_add_up(ran):
     rows = re.findall(r"^\| (?!exercise|-|\*\*)(.+?) \|.*\| (\d+) \|$", ran.texts["intro"], re.M)
-    assert sum(int(minutes) for _, minutes in rows) == 85
+    assert sum(int(minutes) for _, minutes in rows) == 95
     headings = [re.search(r"· (\d+) minutes ·", text) for text in ran.texts.values()]
     assert [found[1] for found in headings if found] == [minutes for _, minutes in rows]
 

@@ -207,6 +207,7 @@ def raising():
         ("two-dtypes", lambda: F.linear(y.half(), x)),
         ("two-dtypes", lambda: F.scaled_dot_product_attention(y.double(), y, y)),
         ("boolean-index", lambda: y[torch.ones(5, 6, dtype=torch.bool)]),
+        ("not-interpreted", lambda: None.to_tensor),  # as Triton's interpreter does at `x.exp()`
         ("is-none", lambda: ~None),
         ("is-none", lambda: x + None),
         ("is-none", lambda: None.shape),

@@ -34,7 +34,7 @@ GROUPS = {
     "Try dtypes and extreme numbers": "name_of HUGE HUGE_TOLERANCE",
     "Try devices": "on_meta on_cuda stayed_on_cuda Submission.devices Proxy.on Proxy.to",
     "Compare errors": "refuses Proxy.error Proxy.refused StudentError StudentError.sentence",
-    "Ask how it was done": "unchanged does_without Proxy.counted Proxy.work Proxy.watched Proxy.launch",
+    "Ask how it was done": "unchanged does_without Proxy.counted Proxy.work Proxy.watched Proxy.launch Proxy.compile",
     "Ask an easy case first": "gate easy_case",
     "Say which step of attention is wrong": "steps.Case steps.first_wrong steps.first_wrong_of_layers",
     "Let a student's test judge an answer": "Submission.examine",

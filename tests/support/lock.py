@@ -2,7 +2,8 @@
 
     requirements.lock       what the kit needs, with its extras for clusters and PostgreSQL, but torch
     requirements-dev.lock   what the desk and the tests need beyond that
-    lowest.lock             for Python 3.11, the lowest versions that pyproject.toml promises, with the same test tools
+    lowest.lock             for Python 3.11, the lowest versions that pyproject.toml promises, with the same test tools;
+                            Triton, too, though the lowest torch comes with an older one
     torch-cuda.lock         PyPI's torch, of the version in torch-cpu.lock, and NVIDIA's libraries, which it needs
     kernels.lock            Triton for lesson 11, of the version that this torch needs on a GPU
     site.lock               what `make site` needs, in an environment of its own
@@ -46,7 +47,10 @@ def main() -> None:
         write("kernels.lock", *options, "--extra", "kernels", without=everything - {"triton"})
         write("requirements.lock", *options, without=for_cuda)
         write("requirements-dev.lock", *options, *FOR_TESTS, without=everything)
-    write("lowest.lock", *EXTRAS, *FOR_TESTS, *LOWEST, without=set())
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as override:
+        (triton,) = re.findall(r'"triton>=([\d.]+)', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        print(f"triton=={triton}.0", file=override, flush=True)
+        write("lowest.lock", *EXTRAS, *FOR_TESTS, *LOWEST, "--override", override.name, without=set())
     write("site.lock", "--universal", without=set(), of=["--group", "site"])
 
 

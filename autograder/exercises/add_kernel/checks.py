@@ -119,7 +119,7 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
         raise CheckFailed("Whole numbers of nine digits are not added exactly: load and store them as they are.")
 
 
-@check("mode", points=0.25, witnessed=True)
+@check("mode", points=0.125, witnessed=True)
 def test_accesses(submission: Submission, draw: Draw) -> None:
     """Each number is read once and written once, and none behind the n-th."""
     adds_one_block(submission, draw)
@@ -134,3 +134,12 @@ def test_accesses(submission: Submission, draw: Draw) -> None:
                 counts, allowed, f"For n = {n}, the numbers of `{name}` up to n are to be read once, others never."
             )
         kernels.most(got.writes[2], allowed, f"For n = {n}, the numbers of `out_ptr` up to n are to be written once.")
+
+
+@check("mode", points=0.125, witnessed=True)
+def test_compiles(submission: Submission, draw: Draw) -> None:
+    """A GPU could run it, too: Triton's compiler takes what the interpreter runs."""
+    adds_one_block(submission, draw)
+    for dtype in (torch.float32, torch.float16):
+        one = draw.normal(1, dtype=dtype)
+        submission.function(NAME).compile(one, one, one, 50, 32)

@@ -100,6 +100,11 @@ mistake(
     STORE="tl.store(out_ptr + places, x + y)",
 )
 mistake(
+    "and-for-a-mask",
+    says("and-for-a-mask"),
+    INSIDE="(places < n) and (places >= 0)",
+)
+mistake(
     "one-too-many",
     "The mask lets one place too many through: the last one is n - 1.",
     INSIDE="places <= n",
@@ -177,4 +182,12 @@ mistake(
     "It uses what Triton's compiler does not know, such as torch or a module: a kernel has `tl` and numbers.",
     price=ALL,
     INSIDE="places < n\n    torch.is_tensor(n)",
+)
+
+# --- what the interpreter runs, and no GPU --------------------------------------------------------
+
+mistake(
+    "comparisons-in-a-row",
+    "Two comparisons in a row, `a < b < c`, are none for Triton: write each by itself, with `&` between them.",
+    INSIDE="0 <= places < n",
 )

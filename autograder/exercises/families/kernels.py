@@ -17,7 +17,7 @@ from ...sandbox.replies import Launched
 
 TRIES_EDITS = False  # the interpreter takes its time
 NO_DEVICE = "A kernel is launched by Triton's interpreter, on copies of its tensors, and makes no tensor itself."
-ABOUT_MODE = "what is read and written, and how often"
+ABOUT_MODE = "what is read and written, how often, and whether a GPU could run it"
 LEFT = -77.0  # in what a kernel has not written yet
 
 
@@ -43,6 +43,8 @@ def is_kernel(submission: Submission, name: str) -> None:
         raise CheckFailed(
             f"It uses {listed}, which Triton's compiler does not know: a kernel has `tl`, numbers, and other kernels."
         )
+    if source_text.joins_by_words(submission.source(name)):
+        submission.note("joined by words", True)  # the interpreter keeps one part: as if there were no other
 
 
 def most(counts: torch.Tensor, allowed: torch.Tensor | int, sentence: str) -> None:

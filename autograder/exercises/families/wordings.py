@@ -21,6 +21,8 @@ SAYS: Mapping[str, str] = {
     "always-eight-heads": "There are eight heads whatever `{NUMBER_OF_HEADS}` says: use the parameter.",
     "always-four-heads": "There are four heads whatever `{NUMBER_OF_HEADS}` says: use the parameter.",
     "always-the-beginning": "Every batch holds the text's beginning: draw starts from all of the text.",
+    "and-for-a-mask": "The mask has an `and` in it, of which the interpreter keeps the last part alone: join masks by"
+    " `&`, with parentheses around each.",
     "assert-for-valueerror": ASSERTED,
     "assert-instead-of-an-error": ASSERTED,
     "asserted": ASSERTED,

@@ -221,7 +221,7 @@ def test_tiles_above_the_diagonal(submission: Submission, draw: Draw) -> None:
         close(got[3][:, :seen], output, f"the output before tiles of NaN for {where}")
 
 
-@check("mode", points=0.75, witnessed=True)
+@check("mode", points=0.5, witnessed=True)
 def test_accesses(submission: Submission, draw: Draw) -> None:
     """Of keys and values, the tiles that a block of queries sees are read once for it, and no others; queries once."""
     several_tiles(submission, draw)
@@ -240,3 +240,12 @@ def test_accesses(submission: Submission, draw: Draw) -> None:
         kernels.most(got.reads[0], 1, f"{where}: the queries are read more than once.")
         kernels.most(got.writes[3], 1, f"{where}: the output is written more than once.")
         kernels.most(got.writes[4], 1, f"{where}: the lse is written more than once.")
+
+
+@check("mode", points=0.25, witnessed=True)
+def test_compiles(submission: Submission, draw: Draw) -> None:
+    """A GPU could run it, too: Triton's compiler takes what the interpreter runs."""
+    one_tile(submission, draw)
+    for dtype, causal in ((torch.float32, True), (torch.float16, False)):
+        given, lse = [draw.normal(1, dtype=dtype) for _ in range(4)], draw.normal(1)
+        submission.function(NAME).compile(*given, lse, 50, 0.3, causal, 16, 32, 16)

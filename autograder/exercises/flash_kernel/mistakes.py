@@ -355,3 +355,23 @@ mistake(
     price=ALL,
     ROWS="{ROWS}\n    torch.is_tensor(t)",
 )
+
+# --- what the interpreter runs, and no GPU --------------------------------------------------------
+
+mistake(
+    "break-at-the-diagonal",
+    "The loop ends by a `break`, which Triton does not compile: give the loop an end.",
+    END="end = t",
+    LOOP="for start in range(0, end, BLOCK_N):\n        if CAUSAL and start >= first + BLOCK_M:\n            break",
+)
+mistake(
+    "arange-from-the-start",
+    "A `tl.arange` begins at `start`, and Triton compiles constants alone: add `start` to `tl.arange(0, BLOCK_N)`.",
+    COLUMNS="columns = tl.arange(start, start + BLOCK_N)",
+)
+mistake(
+    "one-number-before-the-loop",
+    "The loop begins with one number where it goes on with a block, and Triton compiles no such change: begin with a"
+    " block.",
+    LARGEST='-float("inf")',
+)

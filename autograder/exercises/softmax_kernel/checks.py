@@ -138,7 +138,7 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
         equal(submission, draw.normal(rows, columns, dtype=torch.float16, scale=3.0), " in float16")
 
 
-@check("mode", points=0.5, witnessed=True)
+@check("mode", points=0.25, witnessed=True)
 def test_accesses(submission: Submission, draw: Draw) -> None:
     """One pass: each number of a row is read once and written once."""
     one_row(submission, draw)
@@ -150,3 +150,12 @@ def test_accesses(submission: Submission, draw: Draw) -> None:
         kernels.most(
             got.writes[1], allowed, "Each number of a row is to be written once, and what is between rows never."
         )
+
+
+@check("mode", points=0.25, witnessed=True)
+def test_compiles(submission: Submission, draw: Draw) -> None:
+    """A GPU could run it, too: Triton's compiler takes what the interpreter runs."""
+    one_row(submission, draw)
+    for dtype in (torch.float32, torch.float16):
+        one = draw.normal(1, dtype=dtype)
+        submission.function(NAME).compile(one, one, 30, 35, 37, 32)

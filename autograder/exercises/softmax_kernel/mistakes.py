@@ -189,3 +189,8 @@ mistake(
     price=ALL,
     INSIDE="inside = places < columns\n    torch.is_tensor(columns)",
 )
+mistake(
+    "and-for-a-mask",
+    says("and-for-a-mask"),
+    INSIDE="inside = (places < columns) and (places >= 0)",
+)

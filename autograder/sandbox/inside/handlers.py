@@ -16,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
-from . import candidates, held, launches, wire
+from . import candidates, compiling, held, launches, wire
 from .stubs import STUBS, TokensRefused
 from .training import Learner, Multiplications, NoAnswer, Reader
 
@@ -41,6 +41,7 @@ BY_KIT = (
     NoAnswer,
     TokensRefused,
     Unusable,
+    compiling.NotCompiled,
     launches.OutOfBounds,
     wire.WireError,
 )  # raised by the kit, not by the submission's code
@@ -175,11 +176,11 @@ class RequestHandler:
 
     `ask` asks the other side a question in the middle of a request, and returns its answer: only `examine` has any.
 
-    Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `launch`, `examine`,
-    `attribute`, `state`, `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`, `remember`,
-    `restore`, `learn`, `read`, `memory`, `resume`. Their "target" is a name, the number of an object that was built
-    (the "handle" in that request), or `[target, name]` for an attribute or method. The list "before" holds requests to
-    serve first; their replies are not needed. `all` holds several "requests", see `_handle_all`.
+    Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `launch`, `compile`,
+    `examine`, `attribute`, `state`, `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`,
+    `remember`, `restore`, `learn`, `read`, `memory`, `resume`. Their "target" is a name, the number of an object that
+    was built (the "handle" in that request), or `[target, name]` for an attribute or method. The list "before" holds
+    requests to serve first; their replies are not needed. `all` holds several "requests", see `_handle_all`.
 
     A reply is `{"ok": True, ...}`, or `{"ok": False, "error": …}` if there was an exception, see `describe`; "failed"
     is then the index of the failed request in "before", or None.
@@ -525,6 +526,11 @@ class RequestHandler:
             name: wire.pack(of, out)
             for name, of in zip(("value", "reads", "writes"), (memory.tensors, reads, writes), strict=True)
         }
+
+    def op_compile(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        """Have Triton's compiler look at a kernel that was launched, for arguments like "args"."""
+        compiling.compile_kernel(self.find(request["target"]), wire.unpack(request["args"], tensors))
+        return {}
 
     def op_examine(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Call a function with a candidate, which it judges: whether it returned, and the error if it raised one.
