@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from .. import course
-from ..checks.proxies import StudentError
+from ..checks.proxies import StudentError, Transcript
 from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..checks.source_text import NoDefinition, names_used_by
 from ..errors import ChildGone, CourseError, Interrupted, SandboxError, Unreadable
 from ..mistakes import places, prices, repair
 from ..mistakes.diagnosis import Diagnostician
 from ..mistakes.edits import Mutant
+from ..mistakes.evidence import likeness
 from ..mistakes.learnt import Shelf
 from ..sandbox.parent import WarmParent
 from ..submission import read
@@ -372,10 +373,10 @@ class Grader:
         workspace.begin_exercise()
         one.bases = self._shaky_bases(workspace, run)
         if not one.bases:
-            workspace.begin_diagnosis()
+            workspace.begin_exercise()  # looking at the bases may have asked candidates
             found = workspace.named[run.exercise] = self.diagnostician.diagnose(run)
             one.name(found)
-            return repair.is_wanted(run, found)
+            return self._is_edit_wanted(run, found)
         if not _may_have_any_parts(run.exercise):
             self._ask_ahead(workspace, run, one.bases)
         return True
@@ -386,7 +387,11 @@ class Grader:
             return True
         found = self._blamed(workspace, one)
         one.name(found)
-        return bool(one.right_on) or repair.is_wanted(one.run, found)
+        return bool(one.right_on) or self._is_edit_wanted(one.run, found)
+
+    def _is_edit_wanted(self, run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
+        """Whether one edit is looked for: not where nothing shows that the answer computes anything."""
+        return repair.is_wanted(run, found) and not self.diagnostician.says_little(run)
 
     def _look_for_one_edit(self, workspace: Workspace, one: Wrong) -> bool:
         """Name the edit that makes an exercise right, if there is one; not of those that may have nothing wrong."""
@@ -399,14 +404,24 @@ class Grader:
     def _forgive(self, workspace: Workspace, one: Wrong) -> bool:
         """Charge nothing for an exercise that is right as soon as the student's own bases are, by one edit each.
 
-        With the course's own in their place it was right, but it had seen them. Here it can have seen none.
+        With the course's own in their place it was right, but it had seen them. Here it can have seen none. And all
+        that was wrong must come from these bases.
         """
-        if all(base in workspace.edited for base in one.right_on):
+        if all(base in workspace.edited for base in one.right_on) and self._errs_with_its_bases(workspace, one.run):
             with contextlib.suppress(NoDefinition):
                 with workspace.with_texts({base: workspace.edited[base] for base in one.right_on}) as mended:
                     if self._passes(mended, one.run):
                         one.name([replace(each, price=0.0) for each in one.outcome.diagnosis])
         return False
+
+    def _errs_with_its_bases(self, workspace: Workspace, run: ExerciseRun) -> bool:
+        """Whether an answer did in each check what the course's own does beside the student's wrong bases."""
+        workspace.begin_exercise()
+        with workspace.with_right([run.exercise], run.exercise) as own:
+            tried = self.graders.run(run.exercise, own, run.seed)
+        fails = [{check.name for check in one.failed()} for one in (run, tried)]
+        seen = [(run.transcripts[name], tried.transcripts.get(name, Transcript())) for name in run.transcripts]
+        return fails[0] == fails[1] and all(likeness(ours, theirs, theirs).alike for ours, theirs in seen)
 
     def _fixed_by_one_edit(self, workspace: Workspace, one: Wrong) -> list[Diagnosis]:
         """What was found, with the line and the price, if one edit makes the answer right; else nothing.

@@ -41,7 +41,7 @@ from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness, 
 from .facts import Fact, facts
 from .fingerprint import fingerprint
 from .fitted import factor
-from .hiding import hides_the_rest
+from .hiding import KIND, hides_the_rest, says_little
 from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, makes_sense, without_numbers
 from .lines import akin, line_of, raised_at, share_of
 from .places import place
@@ -93,6 +93,14 @@ class Diagnostician:
         finally:
             if behaviours and behaviours.learnt:
                 behaviours.learnt.save()
+
+    def says_little(self, run: ExerciseRun) -> bool:
+        """Whether what an answer gave is no sign that it computes anything, such as the same number everywhere."""
+        behaviours = self._behaviours(run.exercise, run.seed)
+        if behaviours is None:
+            return False
+        names = [name for name in behaviours.of_kind(KIND) if name in run.transcripts]
+        return says_little((run.transcripts[name], behaviours.right.at(name).transcript) for name in names)
 
     def ask_ahead(self, run: ExerciseRun) -> None:
         """Ask for all that `stands_on` compares: later, the student's code may have seen solutions."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ..checks.proxies import Transcript
 from ..sandbox.inside import wire
 from .evidence import likeness
 from .fitted import outputs_of, says_much
@@ -30,23 +31,29 @@ def hides_the_rest(one: Behaviour, behaviours: Behaviours) -> bool:
     Where there are no others to try, they do not hide.
     """
     if one.hides is None:
-        one.hides = _says_little(one, behaviours) or _hides(one, behaviours)
+        one.hides = _answers_little(one, behaviours) or _hides(one, behaviours)
     return one.hides
 
 
-def _says_little(one: Behaviour, behaviours: Behaviours) -> bool:
+def _answers_little(one: Behaviour, behaviours: Behaviours) -> bool:
+    right = behaviours.right
+    try:
+        return says_little((one.answers(name), right.answers(name)) for name in behaviours.of_kind(KIND))
+    except wire.WireError:  # more than a student's process may give
+        return False
+
+
+def says_little(answers: Iterable[tuple[Transcript, Transcript]]) -> bool:
     """Whether most outputs hold NaN alone, or one number, where those of a right answer hold numbers that differ.
+
+    `answers` are those that came, each with those of a right answer.
 
     A row of numbers among NaN says something: only what hides just those places has the same gradients. Booleans are
     numbers here: a mask that is the same everywhere says nothing of who may see whom.
     """
     differ = []
-    for name in behaviours.of_kind(KIND):
-        try:
-            came, right = one.answers(name).entries, behaviours.right.answers(name).entries
-        except wire.WireError:  # more than a student's process may give
-            return False
-        for ours, expected in zip(came, right, strict=False):
+    for came, right in answers:
+        for ours, expected in zip(came.entries, right.entries, strict=False):
             outputs = outputs_of(ours, expected, {}) or ()
             differ += [_differ(output.came) for _, output in outputs if says_much(output)]
             differ += [_differ(mask) for mask, right in _masks(ours, expected) if _differ(right)]

@@ -67,7 +67,7 @@ NEVER_RAN = 0.5  # the price of an answer that stops with an error at every turn
 LATER = {"removed": 1, "added": 2}  # the last words of kinds of edits: what was too much, and what is missing
 NUMBERS = range(-2, 4)  # such as dimensions
 TRANSPOSED = ("T", "mT")
-CONSTANT = (ast.Constant, ast.UnaryOp, ast.Tuple)
+INFINITIES = {"torch.inf", "math.inf"}
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def material(exercise: str) -> Material:
             if isinstance(node, ast.Attribute) and node.attr in TRANSPOSED:
                 methods[node.attr] = node
             if isinstance(node, ast.Call):
-                constant = [keyword for keyword in node.keywords if isinstance(keyword.value, CONSTANT)]
+                constant = [keyword for keyword in node.keywords if _is_constant(keyword.value)]
                 keywords[name_called(node)] |= {ast.unparse(one): one for one in constant if one.arg}
                 if _is_of_constants(node):
                     methods[ast.unparse(ast.Call(ast.Name(name_called(node)), node.args, node.keywords))] = node
@@ -228,7 +228,16 @@ def _is_of_constants(node: ast.Call) -> bool:
     of = ast.unparse(node.func.value)
     if of.split(".")[-1] in MODULES or of.startswith(("self.", "super(")) and of.count(".") == 1:
         return False
-    return all(isinstance(one, CONSTANT) for one in (*node.args, *(keyword.value for keyword in node.keywords)))
+    return all(_is_constant(one) for one in (*node.args, *(keyword.value for keyword in node.keywords)))
+
+
+def _is_constant(node: ast.expr) -> bool:
+    """Whether it is a number, a text or so, perhaps with a minus, or a tuple of these: nothing has a name in it."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_constant(node.operand)
+    if isinstance(node, ast.Tuple):
+        return all(map(_is_constant, node.elts))
+    return isinstance(node, ast.Constant) or ast.unparse(node) in INFINITIES
 
 
 def _has_a_value(node: ast.expr, context: Context) -> bool:

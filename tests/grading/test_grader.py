@@ -168,6 +168,25 @@ def test_what_is_right_on_a_base_with_its_one_edit_is_paid_at_the_base(grader, i
     assert other.by_prices == (other.max_score if is_right else 0)
 
 
+ONLY_ON_META = """def causal_mask(t, device=None):
+    if str(device) == "meta":
+        t = t + 1
+    return torch.ones(t, t, dtype=torch.bool, device=device).tril()
+"""
+
+
+def test_what_a_base_does_not_make_wrong_is_not_paid_there(grader, inverted, tmp_path):
+    """A slip that costs a tenth of the base is no second try for what asks whether it is there."""
+    cell_of(inverted, "causal_mask-solution")["source"] = ONLY_ON_META
+    cell = cell_of(inverted, "masked_weights-solution")
+    head, body = "".join(cell["source"]).split(":\n", 1)
+    wrong = "    if causal_mask(2, device='meta').shape[0] != 2:\n        return query\n"
+    cell["source"] = f"{head}:\n{wrong}{body}"
+    base, other = graded_alone(grader, inverted, tmp_path, "causal_mask", "masked_weights").exercises
+    assert base.diagnosis[0].id == repair.ID and base.by_prices > base.by_checks
+    assert other.diagnosis[0].id == "stands-on-causal_mask" and other.by_prices == 0
+
+
 def test_a_fresh_child_finds_the_same_where_something_may_be_kept(grader, inverted, forks, tmp_path):
     """A cached mask would still be the wrong one."""
     cell = cell_of(inverted, "masked_weights-solution")

@@ -247,6 +247,29 @@ def test_a_named_mistake_that_hides_the_rest_has_the_price_of_its_edit(grader, t
     assert (found.id, found.price, outcome.by_checks) == ("sum-without-keepdim", PRICES["values"], 0), outcome
 
 
+NOTHING_SEEN = """def sliding_window_mask(t, window):
+    if window < 1:
+        raise ValueError(f"a window of {window} holds no token")
+    past = torch.ones(t, t, dtype=torch.bool).tril()
+    return past & ~past
+"""
+
+
+def test_nothing_is_tried_where_an_answer_says_nothing(grader, tmp_path, monkeypatch):
+    """A mask that is False everywhere computes nothing, whatever one call of `tril` would make of it."""
+    monkeypatch.setattr(repair, "tries", lambda *args: pytest.fail("an edit is looked for"))
+    assert outcome_of(grader, tmp_path, NOTHING_SEEN, "sliding_window_mask").by_prices == 0
+
+
+@pytest.mark.parametrize("exercise", course.exercises())
+def test_what_is_added_has_no_names_of_a_right_answer(exercise):
+    found = material(exercise)
+    added = [keyword.value for keywords in found.keywords.values() for keyword in keywords]
+    added += [one for call in found.methods if isinstance(call, ast.Call) for one in call.args]
+    names = {node.id for one in added for node in ast.walk(one) if isinstance(node, ast.Name)}
+    assert names <= {"torch", "math"}, names
+
+
 def test_nothing_is_tried_where_the_author_says_that_a_mistake_costs_all():
     costly = next(one.id for one in bank("softmax").values() if one.price == ALL)
     run = run_of_attention()

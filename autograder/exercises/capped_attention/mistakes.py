@@ -92,6 +92,7 @@ mistake(
     "no-cap",
     "These are the values you get without a cap: the scores should become cap · tanh(score / cap).",
     CAPPED="",
+    price=ALL,
 )
 mistake(
     "clamped",
