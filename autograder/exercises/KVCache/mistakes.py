@@ -223,7 +223,8 @@ variant(  # the whole layer runs again
         if cache is not None:
             seen = cache.extend(x[:, None], x[:, None])[0][:, 0]
             return self(seen)[:, -x.shape[1] :]
-"""
+""",
+        "        {KEEP}\n": "        {KEEP}\n",  # not beside a room: all its 6,000 places would attend to each other
     },
 )
 mistake(
