@@ -48,12 +48,16 @@ def until(holds, seconds=PATIENCE):
 
 def faults(window):
     """What axe finds wrong in the page that a window shows: the rule, and the element, of each fault."""
-    window.execute_script(AXE.read_text(encoding="utf-8"))
-    found = window.execute_async_script(
-        "const done = arguments[0];"
+    (found,) = until(lambda: [_violations(window)])  # again, if the page is loaded anew meanwhile
+    return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
+
+
+def _violations(window):
+    return window.execute_async_script(
+        f"{AXE.read_text(encoding='utf-8')};\n"
+        "const done = arguments[arguments.length - 1];"
         " axe.run(document, {}).then(r => done(r.violations), e => done([{id: String(e), nodes: []}]))"
     )
-    return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
 
 
 def faults_in_all_lights(window):
