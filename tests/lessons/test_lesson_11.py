@@ -175,10 +175,10 @@ def test_the_interpreter_is_asked_for_as_triton_reads_it(ran, monkeypatch, wish,
 
 
 def test_the_check_of_flash_kernel_warns_of_nothing(ran):
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         exec(ran.texts["flash-check"], dict(ran.values))
-    assert [str(one.message) for one in told if one.category is RuntimeWarning] == []
+    assert [str(one.message) for one in warned if one.category is RuntimeWarning] == []
 
 
 def test_minutes_add_up(ran):

@@ -55,12 +55,12 @@ def submission(*lines):
 
 
 def refused(*lines):
-    """What the student is told of such a kernel, which the interpreter runs."""
+    """What the student reads of such a kernel, which the interpreter runs."""
     kernel = submission(*lines)
     kernel.launch((1,), torch.ones(8), torch.ones(8), 8, 0.5, 8)
-    with pytest.raises(StudentError) as told:
+    with pytest.raises(StudentError) as raised:
         kernel.compile(torch.ones(1), torch.ones(1), 30, 0.5, 16)
-    return told.value
+    return raised.value
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,13 @@ def refused(*lines):
         (["x += int(tl.program_id(0))"], 0, "Triton's compiler says \"int() argument must be"),
     ],
 )
-def test_what_no_gpu_could_run_is_told_with_its_line(lines, line, said):
+def test_what_no_gpu_could_run_is_named_with_its_line(lines, line, said):
     error = refused(*lines)
     assert error.by_kit and said in error.sentence() and error.where.line == FIRST + line
     assert error.message.startswith("A GPU could not run your kernel: ") and len(error.message) < 250
 
 
-def test_the_line_of_a_function_that_the_kernel_calls_is_told():
+def test_the_line_of_a_function_that_the_kernel_calls_is_named():
     assert refused("x = looping(x)").where.code.strip() == "break"
 
 

@@ -48,7 +48,7 @@ def until(holds, seconds=PATIENCE):
 
 def faults(window):
     """What axe finds wrong in the page that a window shows: the rule, and the element, of each fault."""
-    (found,) = until(lambda: [_violations(window)])  # again, if the page is loaded anew meanwhile
+    (found,) = until(lambda: [_violations(window)])  # again, if the page reloads meanwhile
     return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
 
 

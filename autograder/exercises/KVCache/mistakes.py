@@ -247,8 +247,7 @@ mistake(
 )
 mistake(
     "attention-made-again",
-    "Queries are cached too, and earlier tokens attend again in each call, though their outputs are known: the queries"
-    " of the new tokens alone attend.",
+    says("attention-made-again"),
     {"{RETURN}": "return self.out_proj((weights @ values)[:, :, -t:].transpose(1, 2).flatten(2))"},
     price=ALL,
     EXTEND="""queries = queries if start == 0 else torch.cat([cache.queries, queries], dim=2)

@@ -26,6 +26,8 @@ SAYS: Mapping[str, str] = {
     "assert-for-valueerror": ASSERTED,
     "assert-instead-of-an-error": ASSERTED,
     "asserted": ASSERTED,
+    "attention-made-again": "Queries are cached too, and earlier tokens attend again in each call, though their outputs"
+    " are known: the queries of the new tokens alone attend.",
     "base-ignored": "These are the values you get with a base of 10000 whatever `{BASE}` says: use the argument.",
     "bias-everywhere": BIASED,
     "bias-lost-where-nothing-is-left": "Where nothing is left to attend to, the whole output is 0: it is what the"
