@@ -771,12 +771,23 @@ class Search:
     def _replacements(
         self, candidates: Iterable[Behaviour], others: Sequence[Behaviour], is_alike: Comparison
     ) -> Iterator[Behaviour]:
-        """Those candidates that may explain everything beside the others, judged by what each does alone."""
+        """Those candidates that may explain everything beside the others: what costs least is asked of each first."""
         quiet = [check for check in self.passed if all(other.is_idle(check.name) for other in others)]
         effects = [self._effect(other, is_alike) for other in others]
         for one in candidates:
-            if not self._is_ruled_out(one, quiet) and self._doubts([*effects, self._effect(one, is_alike)]) <= DOUBTS:
+            if self._settles_the_rest(one, effects, is_alike) and not self._is_ruled_out(one, quiet):
                 yield one
+
+    def _settles_the_rest(self, one: Behaviour, effects: Sequence[Effect], is_alike: Alike) -> bool:
+        """Whether, beside others with these effects, it leaves few doubts: asked only where these leave some."""
+        acts, settled = _acts_and_settled(effects)
+        doubts = 0
+        for bit, name in enumerate(self.failed):
+            if not settled >> bit & 1 and (one.is_idle(name) or not (acts >> bit & 1 or is_alike(one, name))):
+                doubts += 1
+                if doubts > DOUBTS:
+                    return False
+        return True
 
     def _is_ruled_out(self, one: Behaviour, checks: Sequence[Check] | None = None) -> bool:
         """Whether it fails one of these `checks`, which the student passed; without any, all that they passed."""
@@ -884,12 +895,8 @@ class Search:
 
     def _doubts(self, effects: Iterable[Effect], apart: int = 0) -> int:
         """In how many failed checks none of them acts, or a single one, and the student does something else."""
-        once = more = alike = 0
-        for effect in effects:
-            more |= once & effect.acts
-            once |= effect.acts
-            alike |= effect.alike
-        return len(self.failed) - (more | alike | apart).bit_count()
+        _, settled = _acts_and_settled(effects)
+        return len(self.failed) - (settled | apart).bit_count()
 
     def _explain_everything(self, group: Sequence[Behaviour], is_alike: Comparison) -> bool:
         """Whether an answer with all these mistakes can be made, and does what the student's does. Raises Exhausted."""
@@ -915,3 +922,13 @@ class Search:
             if ruled_out:
                 return False
         return True
+
+
+def _acts_and_settled(effects: Iterable[Effect]) -> tuple[int, int]:
+    """The failed checks, as bits, in which one of these acts, and those in which several do or the student is alike."""
+    once = more = alike = 0
+    for effect in effects:
+        more |= once & effect.acts
+        once |= effect.acts
+        alike |= effect.alike
+    return once, more | alike
