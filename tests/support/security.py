@@ -102,14 +102,12 @@ def layer_table():
 
     The last column is the level `process`, where bubblewrap is missing.
     """
-    table = layers.held_by(root=True, version=6)
-    columns = [*layers.LAYERS, "`--sandbox process`"]
-    text = ["| Attempt | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    for what, holding in table.items():
-        cells = ["yes" if layer in holding else "" for layer in layers.LAYERS]
-        left = [layer for layer in layers.LAYERS if layer in holding and layer != "bubblewrap"]
-        cells.append({0: "the watch", 1: "1 layer"}.get(len(left), f"{len(left)} layers"))
-        text.append(f"| {what} | {' | '.join(cells)} |")
+    text = ["| Attempt | Stopped, alone, by | `--sandbox process` |", "|---|---|---|"]
+    for what, holding in layers.held_by(root=True, version=6).items():
+        named = [layer for layer in layers.LAYERS if layer in holding]
+        left = len(named) - ("bubblewrap" in named)
+        at_process = {0: "the watch", 1: "1 layer"}.get(left, f"{left} layers")
+        text.append(f"| {what} | {', '.join(named)} | {at_process} |")
     return "\n".join(text)
 
 
