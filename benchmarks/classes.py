@@ -18,6 +18,7 @@ import measuring
 
 from autograder import course
 from autograder.demo import run
+from autograder.mistakes.bank import right_answer, styles_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NOT_FOR_SPEED = {"timeout", "killed", "rejected"}
@@ -80,7 +81,10 @@ def _release(assignment, lessons):
 
 def _answers(assignment):
     """{exercise: {"full": answers, "wrong": answers}}; an answer is a cell's text, or None for what was released."""
-    found = {e.name: {"full": _styles(e.name), "wrong": []} for e in assignment.exercises}
+    found = {
+        e.name: {"full": [right_answer(e.name, style) for style in styles_of(e.name)], "wrong": []}
+        for e in assignment.exercises
+    }
     for student in run.read_class(assignment):
         titles = [title for title, _ in student.cells]
         plain = len(set(titles)) == len(titles) and not any(title.startswith("new") for title in titles)
@@ -89,14 +93,6 @@ def _answers(assignment):
         for name, expected in student.expected.items():
             found[name]["full" if expected.level == "full" else "wrong"].append(dict(student.cells).get(name))
     return found
-
-
-def _styles(exercise):
-    """Right answers in other styles than the solution's."""
-    return [
-        path.read_text(encoding="utf-8")
-        for path in sorted((ROOT / "autograder" / "exercises" / exercise / "answers").glob("*.py"))
-    ]
 
 
 def grade(folder, *options):

@@ -10,7 +10,7 @@ from .. import course
 from ..course import Assignment, cells_in, original_of, source_of
 from ..errors import CourseError, KitError
 from ..grading import faults
-from ..mistakes.bank import bank
+from ..mistakes.bank import answer_path, bank, styles_of
 from ..submission import hand_in_cell
 from .finding import Finding
 
@@ -95,7 +95,7 @@ def _hints(assignment):
 
 
 def _answers(exercise):
-    found = len(answers_of(exercise))
+    found = len(styles_of(exercise))
     if found < ANSWERS:
         yield (
             f"{exercise} has {found} right answer{'' if found == 1 else 's'} in exercises/{exercise}/answers/: write"
@@ -275,11 +275,12 @@ def _own_answers(grader, exercise):
 
     if exercise not in grader.graders.checks:
         return
-    for path in answers_of(exercise):
+    for style in styles_of(exercise):
+        path = answer_path(exercise, style)
         run = grader.graders.run(exercise, Local(runpy.run_path(str(path))), 1)
         for check in run.failed():
             why = run.unjudged.get(check.name, check.message)
-            yield f"the right answer {path.stem} of {exercise} fails {check.name}: {why}"
+            yield f"the right answer {style} of {exercise} fails {check.name}: {why}"
     for id, mistake in bank(exercise).items():
         run = grader.graders.run(exercise, mistake.local(), 1)
         named = [diagnosis.id for diagnosis in grader.diagnostician.diagnose(run)]
@@ -289,11 +290,3 @@ def _own_answers(grader, exercise):
             yield f"the mistake {id} of {exercise} gets full marks: a check is missing"
         elif id not in named:
             yield f"the mistake {id} of {exercise} is not named: {named[0] if named else 'nothing'} is"
-
-
-# --- files ----------------------------------------------------------------------------------------
-
-
-def answers_of(exercise: str) -> list[Path]:
-    """The right answers in the folder of an exercise."""
-    return sorted((course.folder_of(exercise) / "answers").glob("*.py"))

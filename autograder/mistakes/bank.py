@@ -28,6 +28,8 @@ from .. import course
 from ..errors import CourseError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..checks.proxies import Local
 
 NAME = re.compile(r"\{([A-Z][A-Z_0-9]*)\}")  # the name of a place or a word
@@ -313,7 +315,12 @@ def right_answer(exercise: str, style: str | None = None) -> str:
     """The text of the course's own solution, or of the right answer `style` in the exercise's folder."""
     if style is None:
         return course.answer_of(course.solution_of(exercise).source)
-    return (course.folder_of(exercise) / "answers" / f"{style}.py").read_text(encoding="utf-8")
+    return answer_path(exercise, style).read_text(encoding="utf-8")
+
+
+def answer_path(exercise: str, style: str) -> Path:
+    """The file of a right answer in another style."""
+    return course.folder_of(exercise) / "answers" / f"{style}.py"
 
 
 @functools.lru_cache(maxsize=4096)
