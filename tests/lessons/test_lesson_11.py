@@ -75,13 +75,13 @@ def test_what_reaches_memory(ran):
     rows = found(ran, "bytes-look", r"(\d+)  (none|causal) +(\S+) +(\S+) +\S+")
     moved = {(int(t), mask): (number(plain), number(kernel)) for t, mask, plain, kernel in rows}
     grown = {mask: [moved[512, mask][way] / moved[128, mask][way] for way in (0, 1)] for mask in ("none", "causal")}
-    assert ran.says("grow 14-fold") and grown["none"][0] == pytest.approx(14, abs=0.6)
-    assert grown["causal"][0] == pytest.approx(14, abs=0.6)
+    assert ran.says("grow 15-fold") and grown["none"][0] == pytest.approx(15, abs=0.5)
+    assert grown["causal"][0] == pytest.approx(15, abs=0.6)
     assert ran.says("the kernel's grow 12-fold, and 9-fold with the mask")
     assert grown["none"][1] == pytest.approx(12, abs=0.5) and grown["causal"][1] == pytest.approx(9, abs=0.5)
     (plain, kernel), (plain_causal, kernel_causal) = moved[512, "none"], moved[512, "causal"]
-    assert ran.says("extra, 48 % at 512 tokens. It saves the kernel 39 %", "here 9 of 16")
-    assert round(100 * plain_causal / plain) == 148 and round(100 * kernel_causal / kernel) == 61
+    assert ran.says("about as much again, 98 % at 512 tokens", "It saves the kernel 39 %", "here 9 of 16")
+    assert round(100 * plain_causal / plain) == 198 and round(100 * kernel_causal / kernel) == 61
     assert (8 + 1) / (2 * 8) == 9 / 16 and 512 / 64 == 8
     assert ran.says("writes t · (D + 1) numbers in all") and 512 * 17 < kernel
 

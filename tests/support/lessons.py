@@ -134,7 +134,10 @@ def _started():
     import matplotlib
 
     matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
     import torch
+
+    plt.close("all")  # what a test of another lesson has left open is no picture of this one
 
     no_dynamo.put()  # nothing is compiled here, and importing what would do it takes as long as a lesson's exercises
     torch.manual_seed(0)
