@@ -107,8 +107,8 @@ def note(desk: Desk, attempt: Attempt) -> str:
         )
     if attempt.level == RECEIVED:
         if desk.settings(attempt.assignment).tell == RECEIVED:
-            return "It is received. What was found is told later."
-        return "It is received and may count. You had your answers for now, so no more is told of it."
+            return "The desk has received it. Feedback comes later."
+        return "The desk has received it, and it may count. You have had your answers for now: it gets no feedback."
     if attempt.again:
         return STOPPED_ONCE
     return STOPPED_TWICE if any(one["status"] in STOPPED for one in attempt.told or ()) else ""

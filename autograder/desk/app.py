@@ -46,7 +46,7 @@ CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
     " form-action 'self'; base-uri 'none'"
 )
-MISTAKE = "This went wrong by a mistake of the kit: tell your instructor."
+INTERNAL_ERROR = "This is an internal error: tell your instructor."
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -445,7 +445,7 @@ class _WithHeaders:
         try:
             await self.app(scope, receive, with_headers)
         except Exception as problem:
-            log.error("a mistake of the kit", exc_info=problem)
+            log.error("internal error", exc_info=problem)
             if not has_begun:
-                answer = await _said(Request(scope, receive), MISTAKE, 500)
+                answer = await _said(Request(scope, receive), INTERNAL_ERROR, 500)
                 await answer(scope, receive, with_headers)

@@ -72,7 +72,7 @@ async def page(request: Request, problem: str = "", status: int = 200) -> Respon
 async def name_group(request: Request) -> Response:
     """Give a group of equal wrong answers a sentence, which their students' pages have then."""
     visitor = await visitor_of(request, INSTRUCTOR)
-    too_large = f"The sentence is too long: at most {names.LONGEST} characters are told to a student."
+    too_large = f"The sentence is too long: at most {names.LONGEST} characters are shown to a student."
     sent = await bodies.fields(request, FIELDS, LARGEST, too_large)
     check_post(request, sent.get(FORM_TOKEN, ""))
     desk, group = desk_of(request), sent.get("group", "")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 LOOK = 0.5  # seconds between two looks for what another desk has received, or has left behind
 AGAIN = 20.0  # seconds after which what stopped a worker, or an assignment, is tried again
 NO_WORKERS = "The machines that grade cannot be used; your instructor can see why."
-A_MISTAKE = "A mistake of the kit stops the grading."
+INTERNAL_ERROR = "An internal error stops the grading."
 
 log = logging.getLogger(__name__)
 
@@ -149,8 +149,8 @@ class Queue:
                 self._waited(1.0)
             except Exception as problem:
                 known = isinstance(problem, UserError)
-                self.problems[""] = NO_WORKERS if known else A_MISTAKE
-                self.fault = str(problem) if known else A_MISTAKE
+                self.problems[""] = NO_WORKERS if known else INTERNAL_ERROR
+                self.fault = str(problem) if known else INTERNAL_ERROR
                 log.error("nothing is graded: %s", problem, exc_info=not known)
                 self._waited(AGAIN if known else LEASE)
 

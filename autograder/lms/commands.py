@@ -70,7 +70,7 @@ def roster(root: Path, files: Sequence[Path], drop: Sequence[str], take_back: Se
     results, runs = Store(root), NbgraderCourse(root)
     for path in files:
         taken, others = rosters.take(tables.read_table(path), runs, results)
-        print(f"{path}: {len(taken)} students")
+        print(f"{path}: {_students(len(taken))}")
         if others:
             print(f"  not in it: {', '.join(handins.shown(s.id) for s in others)} (--drop those who have left)")
     students = rosters.read(runs, results)
@@ -90,7 +90,11 @@ def _print_roster(root: Path, students: Roster) -> None:
         about = "  ".join(filter(None, (student.name, student.email, student.lms_user_id)))
         print(f"{handins.shown(student.id):<24} {handins.shown(about):<48} {what}")
     dropped = len(students.dropped & students.all.keys())
-    print(f"{len(students.all) - dropped} students, {dropped} dropped")
+    print(f"{_students(len(students.all) - dropped)}, {dropped} dropped")
+
+
+def _students(many: int) -> str:
+    return "1 student" if many == 1 else f"{many} students"
 
 
 def export(
@@ -120,7 +124,7 @@ def export(
             for student, text in exports.results_files(system, grades, assignment, results):
                 store.write(folder / system / student / "results.json", text)
                 many += 1
-            print(f"{_shown(root, folder / system)}/STUDENT/results.json: {many} students")
+            print(f"{_shown(root, folder / system)}/STUDENT/results.json: {_students(many)}")
             continue
         if system == "csv":
             _save(root, folder / "grades.csv", exports.nbgrader_table(runs, assignment, students, results).encode())
@@ -139,8 +143,10 @@ def export(
         _save(root, folder / f"{system}_feedback.zip", pages)
     waiting = sum(grade.waits for grade in grades)
     if waiting:
-        have = "1 student has" if waiting == 1 else f"{waiting} students have"
-        remarks.append(f"{have} answers still to be graded by hand; these grades do not include them")
+        have = "has" if waiting == 1 else "have"
+        remarks.append(
+            f"{_students(waiting)} {have} answers still to be graded by hand; these grades do not include them"
+        )
     absent = [grade.student.id for grade in grades if grade.score is None]
     if absent:
         what = "with 0" if zeros else "with no grade (--zeros gives 0)"

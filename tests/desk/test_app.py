@@ -256,7 +256,7 @@ def test_over_the_limit_a_hand_in_is_received_and_an_ask_says_when(place, handed
         assert received.status_code == 201
         id = received.json()["receipt"]["attempt"]
         assert desk.record.attempt(id).level == "received"
-        assert "more is told again in 10 min" in ada.get(f"/assignments/{NAME}").text
+        assert "the desk answers again in 10 min" in ada.get(f"/assignments/{NAME}").text
 
 
 def test_a_limit_per_exercise(place, handed_out):
@@ -290,7 +290,7 @@ def test_no_database_and_no_disk_are_one_sentence(desk, ada, handed_out, monkeyp
     monkeypatch.setattr(Record, "hand_in", full)
     assert "disk is full" in said(ada.hand_in(notebook(handed_out)), 507)
     monkeypatch.setattr(Record, "hand_in", lambda *a, **m: 1 / 0)
-    assert "mistake of the kit" in said(ada.hand_in(notebook(handed_out)), 500)
+    assert "internal error" in said(ada.hand_in(notebook(handed_out)), 500)
     assert ada.get("/api/me").status_code == 200, "the desk goes on"
 
 
