@@ -21,15 +21,18 @@ HEAD = f"""# Which check catches which mistake
 
 Made by `make matrix`. Of each exercise's mistakes: how many lose points (*rejected*), and are *named* by their own id;
 how many of those that cost {COSTLY:g} points or more the *visible check* stops at; what {PAIRS} pairs of them, made
-together, are named: *both*, *at least one*, or something else (*wrong*); the largest share of the points that one
-*costs*, and how many cost more than {MUCH:.0%}.
+together, are named: *both*, the only one that shows in any check (*one shows*), *at least one*, or something else
+(*wrong*); the largest share of the points that one *costs*, and how many cost more than {MUCH:.0%}.
 """
 DETAILS = """
 In the tables below, a row is a mistake, a column a check: ✗ where the check fails. A mistake that hangs on one check
 alone is marked with •. The column `visible` has a ✓ where the visible check stops at the mistake, too. `cost` is the
 share of the exercise's points that are lost.
 """
-SUMMARY = "exercise", "mistakes", "rejected", "named", "visible check", "both", "at least one", "wrong", "costs", "more"
+SUMMARY = (
+    *("exercise", "mistakes", "rejected", "named", "visible check"),
+    *("both", "one shows", "at least one", "wrong", "costs", "more"),
+)
 
 
 class ExerciseMatrix:
@@ -56,6 +59,7 @@ class ExerciseMatrix:
             str(named),
             f"{len(costly & self.caught)} of {len(costly)}",
             f"{self.pairs.both} of {self.pairs.tried}",
+            str(self.pairs.hidden),
             str(self.pairs.one),
             str(len(self.pairs.wrong)),
             f"{max(self.costs.values()):.0%}",

@@ -20,17 +20,20 @@ if TYPE_CHECKING:
 class Naming:
     """How many pairs of an exercise lose points, and get both names, or at least one of them.
 
+    Of those with one name, `hidden` are to all checks the same as that mistake alone: nothing shows of the other.
     `wrong` has the pairs that were named as something else, with all their names.
     """
 
     tried: int = 0
     both: int = 0
+    hidden: int = 0
     one: int = 0
     wrong: list[tuple[tuple[str, ...], list[str]]] = field(default_factory=list)
 
     def __str__(self) -> str:
         wrong = f", {len(self.wrong)} wrong" if self.wrong else ""
-        return f"both in {self.both} of {self.tried}, at least one in {self.one}{wrong}"
+        both = f"both in {self.both} of {self.tried}, the only one that shows in {self.hidden} more"
+        return f"{both}, at least one in {self.one}{wrong}"
 
 
 def pairs(of: Bank, seed: int) -> Iterator[Hypothesis]:
@@ -52,8 +55,11 @@ def named(exercise: str, graders: Graders, diagnostician: Diagnostician, size: i
             continue
         names = [diagnosis.id for diagnosis in diagnostician.diagnose(run) if diagnosis.id in of]
         found.tried += 1
-        found.both += set(names) >= set(pair.ids)
         found.one += not set(names).isdisjoint(pair.ids)
+        if set(names) >= set(pair.ids):
+            found.both += 1
+        elif names and set(names) <= set(pair.ids):
+            found.hidden += is_the_same(graders, of, pair, names, seed)
         if not set(names) <= set(pair.ids) and not is_the_same(graders, of, pair, names, seed):
             found.wrong.append((pair.ids, names))
     return found
