@@ -5,6 +5,7 @@ import json
 import zipfile
 from datetime import datetime
 from email.message import EmailMessage
+from zoneinfo import ZoneInfo
 
 import pytest
 from conftest import ASSIGNMENT, ROOT
@@ -314,8 +315,6 @@ def test_metadata_of_no_use_is_one_sentence(tmp_path, text):
 
 
 def test_a_worksheets_times_are_of_its_zone(tmp_path):
-    from zoneinfo import ZoneInfo
-
     path = tmp_path / "sheet.csv"
     path.write_text(
         "Identifier,Full name,Email address,Status,Grade,Last modified (submission)\n"
@@ -326,6 +325,24 @@ def test_a_worksheets_times_are_of_its_zone(tmp_path):
     told = sheet.participants(ZoneInfo("Europe/Berlin"))
     assert not sheet.time_warning(told)
     assert told["7"].time == datetime(2026, 7, 20, 19, 0) and told["7"].late and told["8"].time is None
+
+
+@pytest.mark.parametrize("time", ["0001-01-01 00:00", "9999-12-31 23:59"])
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_a_time_at_an_end_of_the_calendar_stops_nobody(tmp_path, time, zone):
+    """One of the two zones leads out of it."""
+    path = tmp_path / "sheet.csv"
+    header = "Identifier,Full name,Email address,Status,Grade,Last modified (submission)\n"
+    path.write_text(f"{header}Participant 7,Ada Lovelace,ada@example.org,,,{time}\n")
+    files = {f"Ada Lovelace_7_assignsubmission_file/{NOTEBOOK}": A}
+    found, _, _, _ = collect(tmp_path, files, [ADA], sheet=tables.read_table(path), zone=ZoneInfo(zone))
+    assert found == {"ada": A}
+    hours = {"America/New_York": "-05:00", "Asia/Tokyo": "+09:00"}[zone]
+    metadata = GRADESCOPE.replace("2026-04-27 17:34:00.861687000 Z", f"{time}:00 {hours}")
+    files = {"submission_metadata.yml": metadata.encode(), f"submission_2/{NOTEBOOK}": B}
+    (again := tmp_path / "again").mkdir()
+    found, _, _, _ = collect(again, files, [ADA], system="gradescope")
+    assert found == {"ada": B}
 
 
 def test_a_worksheet_in_another_language_says_what_it_does_not_tell(tmp_path):
@@ -446,6 +463,8 @@ def test_a_hostile_header_tells_nothing_and_stops_nothing(tmp_path, value):
         b"From: ada@=?utf-8?q?example.org?=",
         b"From: =?utf-8?q?ada=40example.org=3E?= eve@evil.org",
         b'From: "ada@example.org"@evil.org',
+        b"From : eve@evil.org\nFrom: ada@example.org",
+        b"From: ada@example.org\nfrom\t: eve@evil.org",
         b"Resent-From: ada@example.org\nSender: ada@example.org\nReply-To: ada@example.org\nFrom: eve@evil.org",
     ],
 )
