@@ -793,6 +793,13 @@ def test_the_row_of_points_is_known_by_its_place_in_any_language(tmp_path):
     assert [row[5] for row in table[1:]] == ["56.0", "20.0"] and table[1][0].strip() == "Mögliche Punkte"
 
 
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("name", ["Lovelace, Ada", "    Points Possible"])
+def test_a_student_without_an_id_sets_nobodys_points(tmp_path, scale, name):
+    with pytest.raises(UsageError, match=r"grades.csv, row 3: .* no ID.*download"):
+        filled(tmp_path, POINTS + f'"{name}",,,,,14\n' + BELAS_GRADE, scale)
+
+
 @pytest.mark.parametrize(
     "header",
     ["HW 2 (77),ID,Student,SIS User ID,Section,SIS Login ID", "Section,HW 2 (77),SIS Login ID,Student,ID,Notes"],
