@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from .. import verdict
 from ..submission import files
 from .identity import ADDRESS, address
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from .layouts import Owner
 
 Key = TypeVar("Key", bound=Hashable)
+OPTIONAL = {*range(10, 37), *range(200, 256)}  # classes of marks: points of Hebrew and Arabic, accents
+MARKS = ("Mn", "Mc")  # such as the vowels of Hindi and Thai, and what tells a Japanese "ga" from a "ka"
+SILENT = {*map(chr, verdict.JOINERS), "\u034f", *map(chr, range(0xFE00, 0xFE10))}  # and what chooses a letter's form
 FIELDS = ("first_name", "last_name", "email", "lms_user_id")
 
 
@@ -100,14 +103,19 @@ def _ids_of(students: Iterable[Student]) -> list[str]:
 
 def words(name: str) -> tuple[str, ...]:
     """The words of a name, without case and accents."""
-    plain = unicodedata.normalize("NFKD", name.casefold())
-    return tuple(re.findall(r"[^\W_]+", "".join(c for c in plain if not unicodedata.combining(c))))
+    return tuple(_spelt(unicodedata.normalize("NFKD", name.casefold())).split())
 
 
 def clean(name: str) -> str:
     """A student's id made from a name: `ada-lovelace` from "Ada Lovelace"; "" if nothing of it can be one."""
-    made = "-".join(re.findall(r"[\w.@+]+", unicodedata.normalize("NFC", name).casefold())).strip(".-")
+    made = "-".join(_spelt(unicodedata.normalize("NFC", name).casefold(), "_.@+").split()).strip(".-")
     return "" if files.problem_of(made) else made
+
+
+def _spelt(name: str, others: str = "") -> str:
+    """The letters of a name, and `others`, with a blank for all else; a vowel that is a mark is a letter, too."""
+    kept = (c for c in name if unicodedata.combining(c) not in OPTIONAL and c not in SILENT)
+    return "".join(c if c.isalnum() or c in others or unicodedata.category(c) in MARKS else " " for c in kept)
 
 
 def last_name_first(student: Student) -> tuple[str, ...]:

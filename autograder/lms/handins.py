@@ -27,6 +27,7 @@ from ..intake.worksheet import Worksheet
 from ..nbgrader.collecting import BoundedExtractor, without_suffix
 from ..submission import files, read
 from ..submission.times import time_of
+from ..verdict import is_printable
 
 if TYPE_CHECKING:
     from ..course import Assignment
@@ -511,7 +512,7 @@ def _worksheet_warnings(sheet: Worksheet, found: Mapping[str, Owner]) -> Iterato
 
 def shown(name: str, most: int = 200) -> str:
     """A stranger's name on the instructor's terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)[-most:]
+    return "".join(c if is_printable(c) else "\N{REPLACEMENT CHARACTER}" for c in name)[-most:]
 
 
 def listed(names: Sequence[str]) -> str:
