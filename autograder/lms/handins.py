@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from ..intake.tables import Table
 
 NUMBER = re.compile(r"(?:\s*\((\d+)\)|-(\d+))$")  # of a copy: `x (1).ipynb` from a browser, `x-1.ipynb` from Canvas
-LITTER = {"__MACOSX", ".DS_Store", "Thumbs.db"}
+# what programs put beside a notebook, and how a sentence on a file that was left out tells it
+LITTER = {"__MACOSX", ".DS_Store", "Thumbs.db", ".git", ".ipynb_checkpoints", ".venv", ".vscode", ".idea"}
+ON_LITTER = re.compile(rf"(?:/|, )(?:{'|'.join(map(re.escape, sorted(LITTER)))})(?:/|: )")
 MANY = 5  # names in a sentence
 
 
@@ -477,7 +479,7 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
         found = {place: where for place, where in taken.items() if place and not LITTER & set(place)}
         names = {place[outer:]: name for place, name in extractor.full_names.items() if len(place) > outer}
         messages = {place[outer:]: where for place, where in extractor.messages.items()}
-        said = [line for line in keeper.lines if not any(name in line for name in LITTER)]
+        said = [line for line in keeper.lines if not ON_LITTER.search(line)]
         if not found:
             raise UsageError(f"{path}: nothing in it can be read. {' '.join(said[:3])}")
         is_one = not path.is_dir() and not is_message(path.name)

@@ -216,6 +216,28 @@ def test_names_lead_nowhere(tmp_path, evil):
     assert all(p.relative_to(tmp_path).parts[0] == "submitted" for p in tmp_path.rglob("*.ipynb"))
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_what_programs_hide_beside_a_notebook_is_passed_over(tmp_path, packed):
+    """One student's `.git` would hide what is said of others, and a checkpoint is not what was handed in."""
+    hidden = [".git/objects/ab/x", ".ipynb_checkpoints/hw2 (9).ipynb", ".venv/x.py", ".DS_Store"]
+    files = {"w/hw2.ipynb": A, **{f"w/{name}": B for name in hidden}}
+    if packed:
+        files = {"w.zip": zipped(files)}
+    for name, content in files.items():
+        path = tmp_path / "in" / "Ada Lovelace_1_assignsubmission_file" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    collector = handins.Collector(ROOT, course.assignments(ROOT)[ASSIGNMENT], Roster([ADA]), Store(tmp_path))
+    collector.root = tmp_path
+    with handins.unpacked(tmp_path / "in") as (download, problems):
+        collector.add(download, "moodle")
+    told = collector.write()
+    assert problems == told.problems == [] and told.remarks == [
+        "ada: 'hw2.ipynb' is taken, since its cells are this assignment's"
+    ]
+    assert (tmp_path / "submitted" / "ada" / ASSIGNMENT / NOTEBOOK).read_bytes() == A
+
+
 def test_another_name_is_taken_and_another_assignment_is_not(tmp_path):
     folder = "Ada Lovelace_1_assignsubmission_file"
     files = {f"{folder}/hw (1).ipynb": A, f"{folder}/x.ipynb": OTHER}
