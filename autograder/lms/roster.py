@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from ..nbgrader.runs import NbgraderCourse
 
 LONGEST = 128  # characters in a column of the gradebook
-YES = {"1", "yes", "y", "true", "x", "dropped"}
+YES, NO = {"1", "yes", "y", "true", "x", "dropped"}, {"", "0", "no", "n", "false"}
+NO_ADDRESS = re.compile(r"[\s,;<>]|@.*@|^mailto:", re.IGNORECASE)  # in what should be one
 # the columns of nbgrader's `db student import`, then those of Moodle's, Canvas's and Gradescope's exports; Moodle
 # writes its own in the language of whoever exports (core's lang/*/moodle.php)
 FIRST = ("Vorname", "Prénom", "Nombre", "Nom", "Nome", "Voornaam", "Имя", "Förnamn")
@@ -85,6 +87,10 @@ def take(table: Table, runs: NbgraderCourse, results: Store) -> tuple[list[Stude
         if other := alike.get(plain := _plain(student.id)) or known.alike(student.id):
             raise UsageError(f"{where}: the ids {other!r} and {student.id!r} differ only in case or form: change one.")
         wanted[student.id], alike[plain] = student, student.id
+        if said["dropped"].casefold() not in YES | NO:
+            raise UsageError(f"{where}: {said['dropped']!r} in the column dropped: write yes or no.")
+        if NO_ADDRESS.search(student.email):
+            raise UsageError(f"{where}: {student.email!r} is not an e-mail address: give one that messages come from.")
         if said["dropped"].casefold() in YES:
             dropped.add(student.id)
         elif table.index(*COLUMNS["dropped"]) is not None:
@@ -161,6 +167,7 @@ class _Known:
         nameless = sorted(id for id in self.taken if id not in roster.all or not roster.all[id].is_known)
         self.plain = {_plain(id): id for id in self.taken}
         self.nameless = {id: frozenset(words(id)) for id in nameless}
+        self.addresses = Counter(address(said["email"]) for said in people)
         self.meanings = [_Meaning.of(said) for said in people]
 
     def student(self, said: dict[str, str], where: str, others: Container[str]) -> Student:
@@ -171,6 +178,10 @@ class _Known:
         fields["email"] = email = said["email"] or (said["login"] if "@" in said["login"] else "")
         if id := self._by_key(said, email, where) or self._nameless(said, email, where):
             return Student(id, **fields)
+        if email and self.addresses[address(email)] > 1:
+            raise UsageError(
+                f"{where}: the address {email} is that of another row, too: keep one of them, or add a column `id`."
+            )
         made = [*_made_of(said["login"]), *_made_of(email), *_made_of_name(said), clean(email)]
         free = (id for id in made if id and _plain(id) not in self.plain and id not in others)
         return Student(next(free, ""), **fields)
