@@ -7,17 +7,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from .. import verdict
-from ..submission import files
+from ..submission import files, letters
 from .identity import ADDRESS, address
 
 if TYPE_CHECKING:
     from .layouts import Owner
 
 Key = TypeVar("Key", bound=Hashable)
-OPTIONAL = {*range(10, 37), *range(200, 256)}  # classes of marks: points of Hebrew and Arabic, accents
-MARKS = ("Mn", "Mc")  # such as the vowels of Hindi and Thai, and what tells a Japanese "ga" from a "ka"
-SILENT = {*map(chr, verdict.JOINERS), "\u034f", *map(chr, range(0xFE00, 0xFE10))}  # and what chooses a letter's form
 FIELDS = ("first_name", "last_name", "email", "lms_user_id")
 
 
@@ -113,9 +109,8 @@ def clean(name: str) -> str:
 
 
 def _spelt(name: str, others: str = "") -> str:
-    """The letters of a name, and `others`, with a blank for all else; a vowel that is a mark is a letter, too."""
-    kept = (c for c in name if unicodedata.combining(c) not in OPTIONAL and c not in SILENT)
-    return "".join(c if c.isalnum() or c in others or unicodedata.category(c) in MARKS else " " for c in kept)
+    """The letters of a name without accents, and `others`, with a blank for all else."""
+    return "".join(c if letters.is_letter(c) or c in others else " " for c in letters.without_accents(name))
 
 
 def last_name_first(student: Student) -> tuple[str, ...]:
