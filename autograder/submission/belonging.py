@@ -109,7 +109,7 @@ def _alike(students: Sequence[str]) -> Iterator[str]:
     """A sentence for each group of students with names that look alike."""
     groups: dict[str, list[str]] = {}
     for student in students:
-        if not files.problem_of(student):
+        if not files.problem_of(student.strip()):
             groups.setdefault(_look(student), []).append(student)
     for group in groups.values():
         if len(group) > 1:
