@@ -23,7 +23,7 @@ STOPPED = ("timeout", "killed")  # the statuses that a busy machine may have cau
 CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "mode", "arguments")  # in this order
 # what checks may measure of an answer, beside its points, with its unit
 MEASURES = {"loss": "nats a token above the rules", "bytes": "bytes of state a token"}
-JOINERS = dict.fromkeys((0x200C, 0x200D))  # characters that join or separate letters and show nothing themselves
+JOINERS = str.maketrans("", "", "\u200c\u200d")  # characters that join or separate letters and show nothing themselves
 NOT_RECORDED = -1.0  # in place of points
 # how the reasons of failed checks begin, by which `report` words what several checks have in common
 NOT_TRIED = "Not tried, since an easier case is wrong already: "
