@@ -322,8 +322,10 @@ def _assignments(course: Path) -> dict[str, Assignment]:
 def _read(path: Path) -> Assignment:
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
+        if notebook.get("nbformat", 4) != 4:
+            raise ValueError(f"format {notebook['nbformat']}, but 4 is needed")
         return parse(notebook, path)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CourseError(f"{path}: not a source notebook of this course ({type(error).__name__}: {error}).") from None
 
 

@@ -23,6 +23,7 @@ STOPPED = ("timeout", "killed")  # the statuses that a busy machine may have cau
 CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "mode", "arguments")  # in this order
 # what checks may measure of an answer, beside its points, with its unit
 MEASURES = {"loss": "nats a token above the rules", "bytes": "bytes of state a token"}
+JOINERS = str.maketrans("", "", "\u200c\u200d")  # characters that join or separate letters and show nothing themselves
 NOT_RECORDED = -1.0  # in place of points
 # how the reasons of failed checks begin, by which `report` words what several checks have in common
 NOT_TRIED = "Not tried, since an easier case is wrong already: "
@@ -67,11 +68,16 @@ def _list(value: object) -> list[Any]:
     return value
 
 
+def is_printable(text: str) -> bool:
+    """Whether it has no control characters; those that join letters are a part of Persian and Indian spelling."""
+    return text.translate(JOINERS).isprintable()
+
+
 def printable(text: str) -> str:
     """The text without control characters, such as escapes and changes of direction: they could deceive a reader."""
-    if text.isprintable():
+    if is_printable(text):
         return text
-    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if is_printable(c) or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 @dataclass

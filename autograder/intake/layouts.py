@@ -28,13 +28,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import Unreadable, UsageError
 from ..submission import read
-from ..submission.times import time_of
+from ..submission.times import in_utc, time_of
 from . import messages
 from .identity import Keys, keys_of
 
@@ -396,5 +396,5 @@ def _plain_yaml(text: str) -> object:
 def _utc(value: object) -> datetime | None:
     """A time (UTC, without saying so, as nbgrader has it) in Gradescope's metadata, or None."""
     if isinstance(value, datetime):
-        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+        return in_utc(value) if value.tzinfo else value
     return time_of(value)

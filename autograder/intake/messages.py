@@ -35,7 +35,7 @@ MAX_HEADER = 2_000  # and characters of one
 
 HEADER = re.compile(rb"^content-[a-z-]+:[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
 CONTAINER = re.compile(rb"^content-type:.*(?:multipart|message|=\?)", re.IGNORECASE | re.DOTALL)
-RELEVANT = re.compile(rb"^(?:from|subject|received):[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
+RELEVANT = re.compile(rb"^(?:from[ \t]*|subject|received):[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
 BLANK = re.compile(rb"\n\n")
 # what a header `From` says beside the address, and the rest of one that every mail server reads as the same address
 ASIDE = re.compile(r'"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)', re.DOTALL)
@@ -95,10 +95,11 @@ def sender(path: StrPath) -> Sender:
 
 def _address(lines: Iterable[bytes]) -> str:
     """The sender's address; "" unless there is one header `From`, and nobody can read another address in it."""
-    senders = [line for line in lines if line[:5].lower() == b"from:"]
+    senders = [line for line in lines if line[:4].lower() == b"from"]
     if len(senders) != 1 or len(senders[0]) > MAX_HEADER:
         return ""
-    found = ONE_SENDER.fullmatch(ASIDE.sub(" ", senders[0][5:].decode("utf-8", "replace")))
+    value = senders[0].partition(b":")[2].decode("utf-8", "replace")
+    found = ONE_SENDER.fullmatch(ASIDE.sub(" ", value))
     return found[1] or found[2] if found else ""
 
 

@@ -31,6 +31,7 @@ from pathlib import PurePath
 from typing import Any, TypeAlias, TypeVar
 
 from ..submission.times import time_of
+from ..verdict import is_printable
 from .identity import Keys, Noted, first_difference, keys_of
 
 MAX_NAME = 255  # bytes in a name: the limit of common file systems
@@ -45,7 +46,7 @@ GROUPS = ("student_id", "first_name", "last_name", "timestamp", *KEYS)
 
 def is_plain(name: str) -> bool:
     """Whether the name stays within its folder and can be printed."""
-    return 0 < len(name.encode("utf-8", "replace")) <= MAX_NAME and name.isprintable() and not re.search(r"^\.|/", name)
+    return 0 < len(name.encode("utf-8", "replace")) <= MAX_NAME and is_printable(name) and not re.search(r"^\.|/", name)
 
 
 class Pattern:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from ..submission import files
+from ..submission import files, letters
 from .identity import ADDRESS, address
 
 if TYPE_CHECKING:
@@ -100,14 +99,18 @@ def _ids_of(students: Iterable[Student]) -> list[str]:
 
 def words(name: str) -> tuple[str, ...]:
     """The words of a name, without case and accents."""
-    plain = unicodedata.normalize("NFKD", name.casefold())
-    return tuple(re.findall(r"[^\W_]+", "".join(c for c in plain if not unicodedata.combining(c))))
+    return tuple(_spelt(unicodedata.normalize("NFKD", name.casefold())).split())
 
 
 def clean(name: str) -> str:
     """A student's id made from a name: `ada-lovelace` from "Ada Lovelace"; "" if nothing of it can be one."""
-    made = "-".join(re.findall(r"[\w.@+]+", unicodedata.normalize("NFC", name).casefold())).strip(".-")
+    made = "-".join(_spelt(unicodedata.normalize("NFC", name).casefold(), "_.@+").split()).strip(".-")
     return "" if files.problem_of(made) else made
+
+
+def _spelt(name: str, others: str = "") -> str:
+    """The letters of a name without accents, and `others`, with a blank for all else."""
+    return "".join(c if letters.is_letter(c) or c in others else " " for c in letters.without_accents(name))
 
 
 def last_name_first(student: Student) -> tuple[str, ...]:

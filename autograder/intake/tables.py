@@ -61,12 +61,12 @@ class Table:
 def read_table(path: read.StrPath) -> Table:
     """The table in a CSV file. Raises UsageError."""
     try:
-        text = _text(read.read_bytes(path, most=MAX_TABLE))
+        text = _text(read.read_bytes(path, most=MAX_TABLE)).replace("\r\n", "\n").replace("\r", "\n")
     except Unreadable as problem:
         raise UsageError(f"{path}: {problem}") from None
-    lines = text.split("\n", 1)[0]
-    separator = max(SEPARATORS, key=lambda mark: len(next(csv.reader([lines], delimiter=mark), [])))
+    first = text.split("\n", 1)[0]
     try:
+        separator = max(SEPARATORS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if any(row)]
     except csv.Error as problem:
         raise UsageError(f"{path} is not a table: save it as CSV ({problem}).") from None

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from ..errors import UsageError
-from ..submission.times import time_of
+from ..submission.times import in_utc, time_of
 from .layouts import NUMBER, Owner
 
 if TYPE_CHECKING:
@@ -260,7 +260,4 @@ def _language(table: Table) -> dict[str, tuple[str, ...]] | None:
 
 def _in_zone(time: datetime | None, zone: ZoneInfo | None) -> datetime | None:
     """The time in UTC that a time in a zone is; without a zone, in that of this machine."""
-    if time is None:
-        return None
-    local = time.replace(tzinfo=zone) if zone else time.astimezone()
-    return local.astimezone(UTC).replace(tzinfo=None)
+    return None if time is None else in_utc(time.replace(tzinfo=zone))

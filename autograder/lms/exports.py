@@ -316,6 +316,11 @@ def _rows_of_canvas(
         if is_canvas_student(row[id_column], f"{sheet.path}, row {number}"):
             students.append(row)
         elif not students and any(row[i].strip() for i in names) and not any(row[i].strip() for i in keys):
+            if points is not None:
+                raise UsageError(
+                    f"{sheet.path}, row {number}: {row[names[0]].strip()[:40]!r} has no ID, so it may be a student or"
+                    " the row of possible points: download the table from Canvas again."
+                )
             points = row
     if points is None:
         raise UsageError(

@@ -27,6 +27,7 @@ from ..intake.worksheet import Worksheet
 from ..nbgrader.collecting import BoundedExtractor, without_suffix
 from ..submission import files, read
 from ..submission.times import time_of
+from ..verdict import is_printable
 
 if TYPE_CHECKING:
     from ..course import Assignment
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
     from ..intake.tables import Table
 
 NUMBER = re.compile(r"(?:\s*\((\d+)\)|-(\d+))$")  # of a copy: `x (1).ipynb` from a browser, `x-1.ipynb` from Canvas
-LITTER = {"__MACOSX", ".DS_Store", "Thumbs.db"}
+# what programs put beside a notebook, and how a sentence on a file that was left out tells it
+LITTER = {"__MACOSX", ".DS_Store", "Thumbs.db", ".git", ".ipynb_checkpoints", ".venv", ".vscode", ".idea"}
+ON_LITTER = re.compile(rf"(?:/|, )(?:{'|'.join(map(re.escape, sorted(LITTER)))})(?:/|: )")
 MANY = 5  # names in a sentence
 
 
@@ -476,7 +479,7 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
         found = {place: where for place, where in taken.items() if place and not LITTER & set(place)}
         names = {place[outer:]: name for place, name in extractor.full_names.items() if len(place) > outer}
         messages = {place[outer:]: where for place, where in extractor.messages.items()}
-        said = [line for line in keeper.lines if not any(name in line for name in LITTER)]
+        said = [line for line in keeper.lines if not ON_LITTER.search(line)]
         if not found:
             raise UsageError(f"{path}: nothing in it can be read. {' '.join(said[:3])}")
         is_one = not path.is_dir() and not is_message(path.name)
@@ -511,7 +514,7 @@ def _worksheet_warnings(sheet: Worksheet, found: Mapping[str, Owner]) -> Iterato
 
 def shown(name: str, most: int = 200) -> str:
     """A stranger's name on the instructor's terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)[-most:]
+    return "".join(c if is_printable(c) else "\N{REPLACEMENT CHARACTER}" for c in name)[-most:]
 
 
 def listed(names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from ..nbgrader.runs import NbgraderCourse
 
 LONGEST = 128  # characters in a column of the gradebook
-YES = {"1", "yes", "y", "true", "x", "dropped"}
+YES, NO = {"1", "yes", "y", "true", "x", "dropped"}, {"", "0", "no", "n", "false"}
+NO_ADDRESS = re.compile(r"[\s,;<>]|@.*@|^mailto:", re.IGNORECASE)  # in what should be one
 # the columns of nbgrader's `db student import`, then those of Moodle's, Canvas's and Gradescope's exports; Moodle
 # writes its own in the language of whoever exports (core's lang/*/moodle.php)
 FIRST = ("Vorname", "Prénom", "Nombre", "Nom", "Nome", "Voornaam", "Имя", "Förnamn")
@@ -82,9 +84,13 @@ def take(table: Table, runs: NbgraderCourse, results: Store) -> tuple[list[Stude
             raise UsageError(f"{where}: nothing in it can be a student's id; {problem}.")
         if student.id in wanted:
             raise UsageError(f"{where}: {student.id!r} is the id of two students: add a column `id` to the table.")
-        if other := alike.get(plain := unicodedata.normalize("NFKC", student.id).casefold()):
+        if other := alike.get(plain := _plain(student.id)) or known.alike(student.id):
             raise UsageError(f"{where}: the ids {other!r} and {student.id!r} differ only in case or form: change one.")
         wanted[student.id], alike[plain] = student, student.id
+        if said["dropped"].casefold() not in YES | NO:
+            raise UsageError(f"{where}: {said['dropped']!r} in the column dropped: write yes or no.")
+        if NO_ADDRESS.search(student.email):
+            raise UsageError(f"{where}: {student.email!r} is not an e-mail address: give one that messages come from.")
         if said["dropped"].casefold() in YES:
             dropped.add(student.id)
         elif table.index(*COLUMNS["dropped"]) is not None:
@@ -141,6 +147,11 @@ def _split(name: str) -> tuple[str, str]:
     return first, last
 
 
+def _plain(id: str) -> str:
+    """An id without case, and in one form: two students may not share it."""
+    return unicodedata.normalize("NFKC", id).casefold()
+
+
 class _Known:
     """Finds the students of the gradebook among the `people` of a table.
 
@@ -154,7 +165,9 @@ class _Known:
         self.noted = Noted(results.all_handed_in(), "")
         self.taken = {*roster.all, *self.noted.keys, *there}
         nameless = sorted(id for id in self.taken if id not in roster.all or not roster.all[id].is_known)
+        self.plain = {_plain(id): id for id in self.taken}
         self.nameless = {id: frozenset(words(id)) for id in nameless}
+        self.addresses = Counter(address(said["email"]) for said in people)
         self.meanings = [_Meaning.of(said) for said in people]
 
     def student(self, said: dict[str, str], where: str, others: Container[str]) -> Student:
@@ -165,8 +178,17 @@ class _Known:
         fields["email"] = email = said["email"] or (said["login"] if "@" in said["login"] else "")
         if id := self._by_key(said, email, where) or self._nameless(said, email, where):
             return Student(id, **fields)
+        if email and self.addresses[address(email)] > 1:
+            raise UsageError(
+                f"{where}: the address {email} is that of another row, too: keep one of them, or add a column `id`."
+            )
         made = [*_made_of(said["login"]), *_made_of(email), *_made_of_name(said), clean(email)]
-        return Student(next((i for i in made if i and i not in self.taken and i not in others), ""), **fields)
+        free = (id for id in made if id and _plain(id) not in self.plain and id not in others)
+        return Student(next(free, ""), **fields)
+
+    def alike(self, id: str) -> str:
+        """The id that is taken already and differs from a new one only in case or form, or ""."""
+        return "" if id in self.taken else self.plain.get(_plain(id), "")
 
     def _by_key(self, said: dict[str, str], email: str, where: str) -> str:
         """The id of the student with this address or this id in the system, or ""."""

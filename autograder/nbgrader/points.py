@@ -27,7 +27,8 @@ def configured(config: Mapping) -> dict[str, float]:
     """The points that an nbgrader configuration gives to exercises. Raises CourseError."""
     points = config["Exercises"].get("points", {}) if "Exercises" in config else {}
     for name, value in points.items() if isinstance(points, Mapping) else [("?", None)]:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e4:
+        is_name = isinstance(name, str)
+        if not is_name or isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e4:
             raise CourseError(
                 "c.Exercises.points in nbgrader_config.py should map names of exercises to numbers above 0,"
                 f' such as {{"attention": 20}}; {name!r} has {value!r}.'

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 
-from . import files
+from . import files, letters
 from .read import StrPath
 
 NOTEBOOK = ".ipynb"
@@ -26,7 +26,6 @@ HARMLESS = {"__macosx", "__pycache__", "thumbs.db", "desktop.ini"}  # and whatev
 MOST = 3  # sentences on one student's folder: what one student hands in hides nothing of others
 DEEPEST = 3  # folders below an assignment's that are searched for a notebook
 LIKE = str.maketrans("аеорсухіјѕԁһӏкмтвοανικρτυı", "aeopcyxijsdhlkmtboavikptui")  # other letters, as Latin ones
-SEPARATORS = re.compile(r"[\W_]+")
 
 
 def strays(
@@ -110,7 +109,7 @@ def _alike(students: Sequence[str]) -> Iterator[str]:
     """A sentence for each group of students with names that look alike."""
     groups: dict[str, list[str]] = {}
     for student in students:
-        if not files.problem_of(student):
+        if not files.problem_of(student.strip()):
             groups.setdefault(_look(student), []).append(student)
     for group in groups.values():
         if len(group) > 1:
@@ -155,8 +154,8 @@ def _letters(name: str) -> str:
 def _look(name: str) -> str:
     """What a reader sees of a name: no case, accents or kinds of blanks, and Latin letters for others like them."""
     seen = unicodedata.normalize("NFKD", name).casefold().translate(LIKE)
-    seen = "".join(char for char in seen if unicodedata.category(char) not in ("Mn", "Cf", "Cc"))
-    return SEPARATORS.sub(" ", seen).strip() or name
+    seen = "".join(char for char in letters.without_accents(seen) if unicodedata.category(char) != "Cc")
+    return " ".join("".join(char if letters.is_letter(char) else " " for char in seen).split()) or name
 
 
 def _folders(submitted: StrPath) -> list[str]:

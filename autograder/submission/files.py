@@ -54,6 +54,8 @@ def problem_of(student: str) -> str:
         what = "UTF-8 text"
     elif len(student) > MAX_NAME or len(os.fsencode(student)) > MAX_NAME_BYTES:
         what = f"up to {MAX_NAME} characters ({MAX_NAME_BYTES} bytes)"
+    elif student != student.strip():  # nbgrader cuts them off, and would look in another student's folder
+        what = "no name that begins or ends with a blank"
     elif re.search(r"^\.|\\\.|[?#/]|%[0-9a-fA-F]{2}", in_address):
         what = "no name that begins with a dot, or holds ?, #, / or \\., or % with a character's code"
     else:

@@ -1,7 +1,7 @@
 """Reads when something was handed in from text that cannot be trusted."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 from nbgrader.utils import parse_utc
 
@@ -17,4 +17,15 @@ def time_of(text: object) -> datetime | None:
     try:
         return parse_utc(text)
     except Exception:  # dateutil raises many kinds of errors for a text that is no time
+        return None
+
+
+def in_utc(time: datetime) -> datetime | None:
+    """A time in UTC, without saying so, as nbgrader has it; None beyond an end of the calendar.
+
+    A time without a zone is in that of this machine.
+    """
+    try:
+        return time.astimezone(UTC).replace(tzinfo=None)
+    except (OverflowError, ValueError):
         return None

@@ -70,7 +70,7 @@ def elsewhere(
             continue
         if cell.cell_type != "code":
             is_one = True
-        elif cell.known is None and (index in near or not computes(cell.source)):
+        elif (cell.known is None and index in near) or not computes(cell.source):
             is_one = True
         else:
             is_one = says_something(cell.source, there)

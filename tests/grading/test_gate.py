@@ -141,6 +141,26 @@ def test_a_cell_that_could_not_be_graded_is_refused(place, slip):
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "slip",
+    [
+        lambda notebook: notebook.update(nbformat=3),
+        lambda notebook: notebook.update(metadata=[]),
+        lambda notebook: notebook["cells"][0].update(metadata=[]),
+        lambda notebook: notebook["cells"][0]["metadata"].update(nbgrader="x"),
+        lambda notebook: notebook["cells"].insert(0, "x"),
+    ],
+)
+def test_what_is_no_notebook_of_jupyters_is_refused_in_a_sentence(place, slip):
+    path = place / "source" / NAME / f"{NAME}.ipynb"
+    notebook = json.loads(path.read_text())
+    slip(notebook)
+    path.write_text(json.dumps(notebook))
+    course.forget()
+    with pytest.raises(CourseError, match=f"{NAME}.ipynb: not a source notebook of this course"):
+        course.find_assignment("01")
+
+
 def test_a_heading_or_comment_that_begins_something_is_no_mark(place):
     def change(cells):
         cells["normalise-exercise"]["source"] += ["\n# Begin with the mean\n", "# End\n", "### Begin\n"]

@@ -5,6 +5,7 @@ import json
 import zipfile
 from datetime import datetime
 from email.message import EmailMessage
+from zoneinfo import ZoneInfo
 
 import pytest
 from conftest import ASSIGNMENT, ROOT
@@ -215,6 +216,28 @@ def test_names_lead_nowhere(tmp_path, evil):
     assert all(p.relative_to(tmp_path).parts[0] == "submitted" for p in tmp_path.rglob("*.ipynb"))
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_what_programs_hide_beside_a_notebook_is_passed_over(tmp_path, packed):
+    """One student's `.git` would hide what is said of others, and a checkpoint is not what was handed in."""
+    hidden = [".git/objects/ab/x", ".ipynb_checkpoints/hw2 (9).ipynb", ".venv/x.py", ".DS_Store"]
+    files = {"w/hw2.ipynb": A, **{f"w/{name}": B for name in hidden}}
+    if packed:
+        files = {"w.zip": zipped(files)}
+    for name, content in files.items():
+        path = tmp_path / "in" / "Ada Lovelace_1_assignsubmission_file" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    collector = handins.Collector(ROOT, course.assignments(ROOT)[ASSIGNMENT], Roster([ADA]), Store(tmp_path))
+    collector.root = tmp_path
+    with handins.unpacked(tmp_path / "in") as (download, problems):
+        collector.add(download, "moodle")
+    told = collector.write()
+    assert problems == told.problems == [] and told.remarks == [
+        "ada: 'hw2.ipynb' is taken, since its cells are this assignment's"
+    ]
+    assert (tmp_path / "submitted" / "ada" / ASSIGNMENT / NOTEBOOK).read_bytes() == A
+
+
 def test_another_name_is_taken_and_another_assignment_is_not(tmp_path):
     folder = "Ada Lovelace_1_assignsubmission_file"
     files = {f"{folder}/hw (1).ipynb": A, f"{folder}/x.ipynb": OTHER}
@@ -314,8 +337,6 @@ def test_metadata_of_no_use_is_one_sentence(tmp_path, text):
 
 
 def test_a_worksheets_times_are_of_its_zone(tmp_path):
-    from zoneinfo import ZoneInfo
-
     path = tmp_path / "sheet.csv"
     path.write_text(
         "Identifier,Full name,Email address,Status,Grade,Last modified (submission)\n"
@@ -326,6 +347,24 @@ def test_a_worksheets_times_are_of_its_zone(tmp_path):
     told = sheet.participants(ZoneInfo("Europe/Berlin"))
     assert not sheet.time_warning(told)
     assert told["7"].time == datetime(2026, 7, 20, 19, 0) and told["7"].late and told["8"].time is None
+
+
+@pytest.mark.parametrize("time", ["0001-01-01 00:00", "9999-12-31 23:59"])
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_a_time_at_an_end_of_the_calendar_stops_nobody(tmp_path, time, zone):
+    """One of the two zones leads out of it."""
+    path = tmp_path / "sheet.csv"
+    header = "Identifier,Full name,Email address,Status,Grade,Last modified (submission)\n"
+    path.write_text(f"{header}Participant 7,Ada Lovelace,ada@example.org,,,{time}\n")
+    files = {f"Ada Lovelace_7_assignsubmission_file/{NOTEBOOK}": A}
+    found, _, _, _ = collect(tmp_path, files, [ADA], sheet=tables.read_table(path), zone=ZoneInfo(zone))
+    assert found == {"ada": A}
+    hours = {"America/New_York": "-05:00", "Asia/Tokyo": "+09:00"}[zone]
+    metadata = GRADESCOPE.replace("2026-04-27 17:34:00.861687000 Z", f"{time}:00 {hours}")
+    files = {"submission_metadata.yml": metadata.encode(), f"submission_2/{NOTEBOOK}": B}
+    (again := tmp_path / "again").mkdir()
+    found, _, _, _ = collect(again, files, [ADA], system="gradescope")
+    assert found == {"ada": B}
 
 
 def test_a_worksheet_in_another_language_says_what_it_does_not_tell(tmp_path):
@@ -446,6 +485,8 @@ def test_a_hostile_header_tells_nothing_and_stops_nothing(tmp_path, value):
         b"From: ada@=?utf-8?q?example.org?=",
         b"From: =?utf-8?q?ada=40example.org=3E?= eve@evil.org",
         b'From: "ada@example.org"@evil.org',
+        b"From : eve@evil.org\nFrom: ada@example.org",
+        b"From: ada@example.org\nfrom\t: eve@evil.org",
         b"Resent-From: ada@example.org\nSender: ada@example.org\nReply-To: ada@example.org\nFrom: eve@evil.org",
     ],
 )

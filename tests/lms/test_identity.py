@@ -216,6 +216,40 @@ def test_two_participants_of_one_name_are_both_left_out(place, text, name):
     assert code == 1 and "4712" in said and "4713" in said and "two people" in said
 
 
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("कमल शर्मा", "कमला शर्मा"),
+        ("हिना शर्मा", "हेना शर्मा"),
+        ("หมู", "หมี"),
+        ("かか", "がが"),
+        ("ரவி", "ரவீ"),
+    ],
+)
+@pytest.mark.parametrize("text", ["id,first_name\none,{}\nother,{}\n", "id,first_name\none,{}\nada,Ada\n", ""])
+def test_a_vowel_that_is_a_mark_is_a_part_of_a_name(place, text, one, other):
+    """In many scripts only the mark tells two names apart."""
+    if text:
+        place.roster(text.format(one, other))
+    place.collect(moodle(**{f"n1_{one.replace(' ', '_')}": ADAS, f"n2_{other.replace(' ', '_')}": BELAS}))
+    if not text:
+        assert place.found == {one.replace(" ", "-"): ADAS, other.replace(" ", "-"): BELAS}
+    else:
+        assert place.found == {"one": ADAS, **({"other": BELAS} if "other" in text else {})}
+
+
+@pytest.mark.parametrize("name", ["علی\u200cرضا", "क्\u200dषमा"])
+@pytest.mark.parametrize("text", ["id,first_name\none,{}\n", "id,first_name\none,{}\nother,Bela\n"])
+def test_a_name_may_be_spelt_with_joiners(place, text, name):
+    """Which show nothing; Persian and Indian names have them, and some programs leave them out."""
+    plain = name.translate({0x200C: None, 0x200D: None})
+    for known, written in ((name, plain), (plain, name), (name, name)):
+        place.roster(text.format(known))
+        code, said = place.collect(moodle(**{f"n1_{written}": ADAS, "n2_Zoe": BELAS}))
+        assert place.found == {"one": ADAS} and "leads elsewhere" not in said
+    assert name in [s.name for s in roster.read(NbgraderCourse(place.root), Store(place.root)).all.values()]
+
+
 @pytest.mark.parametrize("rest", ["-Bela Bartok", "X-Bela Bartok", "Mallory-bela", "bela"])
 def test_nothing_is_cut_from_a_name_to_make_it_anothers(place, rest):
     place.roster(FULL)
@@ -791,6 +825,13 @@ def test_the_row_of_points_is_known_by_its_place_in_any_language(tmp_path):
         filled(tmp_path, rows.format(100))
     table, _ = filled(tmp_path, rows.format(56), scale=True)
     assert [row[5] for row in table[1:]] == ["56.0", "20.0"] and table[1][0].strip() == "Mögliche Punkte"
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("name", ["Lovelace, Ada", "    Points Possible"])
+def test_a_student_without_an_id_sets_nobodys_points(tmp_path, scale, name):
+    with pytest.raises(UsageError, match=r"grades.csv, row 3: .* no ID.*download"):
+        filled(tmp_path, POINTS + f'"{name}",,,,,14\n' + BELAS_GRADE, scale)
 
 
 @pytest.mark.parametrize(

@@ -116,9 +116,15 @@ def test_a_dropped_student_stays_so_until_taken_back(tmp_path, runs):
         ("id\nada\nada\n", "the id of two students"),
         ("id\nAda\nada\n", "row 3: the ids 'Ada' and 'ada' differ only in case or form"),
         ("id\nzo\u00eb\nzoe\u0308\n", "row 3: the ids .* differ only in case or form"),
+        ("id,dropped\nada,no\nbela,ja\n", "row 3: 'ja' in the column dropped: write yes or no"),
+        ("email\nada@x.org\nADA@x.org\n", "row 2: the address ada@x.org is that of another row"),
+        ("id,email\nada,ada@x.org; a@home.org\n", "row 2: 'ada@x.org; a@home.org' is not an e-mail address"),
+        ("email\nAda <ada@x.org>\n", "row 2: 'Ada <ada@x.org>' is not an e-mail address"),
+        ("email\nmailto:ada@x.org\n", "row 2: 'mailto:ada@x.org' is not an e-mail address"),
         ('id\n"ada', "not a table: save it as CSV"),
         ('id,email\n"ada\\",bela@uni.example,\\"",ada@uni.example\n', "row 2.*more cells than the header"),
         ("id,x\n" + "a" * 200_000, "not a table: save it as CSV"),
+        ("a" * 200_000, "not a table: save it as CSV"),
     ],
 )
 def test_a_table_of_no_use_is_one_sentence_and_writes_nothing(tmp_path, runs, text, why):
@@ -143,8 +149,20 @@ def test_a_table_made_by_hand_loses_no_part_of_a_name(tmp_path, runs, text):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
-def test_tables_are_read_as_spreadsheets_save_them(tmp_path, encoding):
-    assert table(tmp_path, "id\tlast_name\nzoe\tGödel\n", encoding).rows == [["zoe", "Gödel"]]
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_tables_are_read_as_spreadsheets_save_them(tmp_path, encoding, end):
+    assert table(tmp_path, f"id\tlast_name{end}zoe\tGödel{end}", encoding).rows == [["zoe", "Gödel"]]
+
+
+@pytest.mark.parametrize("known, new", [("ada", "Ada"), ("Ada", "ada"), ("zo\u00eb", "zoe\u0308")])
+def test_no_id_is_that_of_somebody_known_in_another_case(tmp_path, runs, known, new):
+    """A grade would be looked for beside the right row; where case is one, both would have one folder."""
+    roster.take(table(tmp_path, f"id,email\n{known},al@x.org\n"), runs, Store(tmp_path))
+    with pytest.raises(UsageError, match=f"row 2: the ids '{known}' and '{new}' differ only in case or form"):
+        roster.take(table(tmp_path, f"id,email\n{new},mc@x.org\n"), runs, Store(tmp_path))
+    roster.take(table(tmp_path, "email\nada@x.org\n"), runs, Store(tmp_path))
+    ids = [student.id.casefold() for student in roster.read(runs, Store(tmp_path))]
+    assert len(ids) == len(set(ids)) == 2
 
 
 # --- grades ---------------------------------------------------------------------------------------

@@ -98,6 +98,8 @@ UNSAFE = [
     ".b",
     "a?b",
     "a#b",
+    "carla ",
+    "\u00a0nora",
     "a\\..\\b",
 ]
 SAFE = [

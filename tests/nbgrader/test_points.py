@@ -93,7 +93,7 @@ def test_the_readme_follows(source, tmp_path):
     readme.write(tmp_path / "none.md", [assignment])
 
 
-@pytest.mark.parametrize("value", [{"normalise": 0}, {"normalise": "6"}, {"normalise": True}, 7])
+@pytest.mark.parametrize("value", [{"normalise": 0}, {"normalise": "6"}, {"normalise": True}, {1: 2.0}, 7])
 def test_a_configuration_that_is_wrong_is_told(value):
     with pytest.raises(CourseError, match="c.Exercises.points in nbgrader_config.py should map names"):
         points.configured({"Exercises": {"points": value}})

@@ -152,6 +152,10 @@ ANSWERED = {
     "in-check": add("normalise", f"# {TEXT}"),
     "in-setup": add("setup", f'"""{TEXT}"""'),
     "over-check": lambda notebook: cell_of(notebook, "moving_average").update(source="It is the nearest, you see"),
+    "over-solution": lambda notebook: cell_of(notebook, "normalise-solution").update(
+        cell_type="markdown", source="It is the nearest, you see"
+    ),
+    "below-solution": add("normalise-solution", "It is the nearest, you see"),
     "copied-check": lambda notebook: notebook["cells"].append(
         {**code(f"# {TEXT}"), "metadata": copy.deepcopy(cell_of(notebook, "normalise")["metadata"])}
     ),

@@ -99,6 +99,12 @@ def test_a_dotless_i_looks_like_one_with_a_dot(put, found):
     ]
 
 
+def test_names_with_other_vowels_do_not_look_alike(put, found):
+    for name in ("कमल", "कमला", "หมู", "หมี", "かか", "がが"):
+        put(f"{name}/{FIRST}/{FIRST}.ipynb")
+    assert found() == []
+
+
 def test_names_in_two_normal_forms_are_alike(put, found, tmp_path):
     for form in ("NFC", "NFD"):
         put(f"{unicodedata.normalize(form, 'Zoë')}/{FIRST}/{FIRST}.ipynb")
