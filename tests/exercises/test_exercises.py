@@ -360,7 +360,8 @@ def test_the_matrix_is_a_page_of_what_was_asked_for(monkeypatch, tmp_path, capsy
     (summary,) = (line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| causal_mask |"))
     mistakes, rejected, named = summary[1:4]
     assert mistakes == rejected == named == str(len(bank("causal_mask")))
-    assert re.fullmatch(r"\d+ of \d+", summary[5]) and summary[7] == "0"  # pairs: both, and none wrong
+    assert re.fullmatch(r"\d+ of \d+", summary[5]) and summary[8] == "0"  # pairs: both, and none wrong
+    assert int(summary[6]) <= int(summary[7]) - int(summary[5].split()[0])  # one shows, in those with one name
     assert re.search(r"\| inverted .*\| 50% \|", page)
     with pytest.raises(UsageError, match="There is no exercise 'mask'"):
         matrix.main(["mask"])
