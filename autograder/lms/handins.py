@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..intake.tables import Table
 
 NUMBER = re.compile(r"(?:\s*\((\d+)\)|-(\d+))$")  # of a copy: `x (1).ipynb` from a browser, `x-1.ipynb` from Canvas
-# what programs put beside a notebook, and how a sentence on a file that was left out tells it
+# what programs put beside a notebook, and how such a file reads in a sentence about files that are left out
 LITTER = {"__MACOSX", ".DS_Store", "Thumbs.db", ".git", ".ipynb_checkpoints", ".venv", ".vscode", ".idea"}
 ON_LITTER = re.compile(rf"(?:/|, )(?:{'|'.join(map(re.escape, sorted(LITTER)))})(?:/|: )")
 MANY = 5  # names in a sentence

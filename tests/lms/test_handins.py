@@ -231,8 +231,8 @@ def test_what_programs_hide_beside_a_notebook_is_passed_over(tmp_path, packed):
     collector.root = tmp_path
     with handins.unpacked(tmp_path / "in") as (download, problems):
         collector.add(download, "moodle")
-    told = collector.write()
-    assert problems == told.problems == [] and told.remarks == [
+    written = collector.write()
+    assert problems == written.problems == [] and written.remarks == [
         "ada: 'hw2.ipynb' is taken, since its cells are this assignment's"
     ]
     assert (tmp_path / "submitted" / "ada" / ASSIGNMENT / NOTEBOOK).read_bytes() == A
