@@ -33,6 +33,7 @@ HINT = re.compile(r"<details>\s*<summary>\s*(Hint\b.*?)</summary>(.*?)</details>
 PARTS = "parts"  # the grade id of the locked cell that keeps a student's parts, and brings them to later lessons
 HIDDEN = "### BEGIN HIDDEN TESTS"
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
+CONFLICT = re.compile(rb"^<{7}(?= |\r?$)", re.MULTILINE)  # git writes it into a file that two people changed
 
 
 @dataclass(frozen=True)
@@ -321,12 +322,21 @@ def _assignments(course: Path) -> dict[str, Assignment]:
 
 def _read(path: Path) -> Assignment:
     try:
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        notebook = json.loads(text)
         if notebook.get("nbformat", 4) != 4:
             raise ValueError(f"format {notebook['nbformat']}, but 4 is needed")
         return parse(notebook, path)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, json.JSONDecodeError) and (line := conflict_in(text.encode())):
+            raise CourseError(f"{path}: line {line} is the mark of a merge conflict (<<<<<<<): settle it.") from None
         raise CourseError(f"{path}: not a source notebook of this course ({type(error).__name__}: {error}).") from None
+
+
+def conflict_in(text: bytes) -> int | None:
+    """The line of a text that is no JSON in which git has marked a merge conflict, or None."""
+    found = CONFLICT.search(text)
+    return text[: found.start()].count(b"\n") + 1 if found else None
 
 
 def parse(notebook: Mapping[str, Any], path: str | Path) -> Assignment:

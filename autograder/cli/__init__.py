@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from ..errors import DISK, UserError
@@ -56,6 +57,8 @@ def sentence(error: BaseException) -> str | None:
     go_on = f"Finished work is kept: {_file_limit() or 'fix that'} and run the same command again."
     if isinstance(error, OSError) and error.errno in UNUSABLE:
         return f"{error.strerror}{f' ({error.filename})' if error.filename else ''}. {go_on}"
+    if isinstance(error, (FileExistsError, NotADirectoryError)) and (found := _in_the_way(error.filename)):
+        return f"{found} is a file, and a folder is needed in its place: move it away. {go_on}"
     if isinstance(error, ModuleNotFoundError) and error.name in DRIVERS:
         return f"The gradebook's PostgreSQL driver is not installed: pip install '{DRIVERS[error.name]}'."
     if "SQLAlchemyError" in {k.__name__ for k in type(error).__mro__}:  # SQLAlchemy is not imported for this
@@ -64,6 +67,12 @@ def sentence(error: BaseException) -> str | None:
             return f"Another program locks the gradebook (Formgrader, or a shell of the database). {go_on}"
         return f"The gradebook cannot be used: {said}. {go_on}"
     return None
+
+
+def _in_the_way(path: str | os.PathLike[str] | None) -> Path | None:
+    """The first part of a path that is there and is no folder, or None."""
+    parts = [*reversed(Path(path).parents), Path(path)] if path else []
+    return next((part for part in parts if part.exists() and not part.is_dir()), None)
 
 
 def _file_limit() -> str:

@@ -132,7 +132,7 @@ def _config_in(root: str) -> Config:
     """What nbgrader_config.py sets, which is Python. Raises CourseError."""
     try:
         return PyFileConfigLoader("nbgrader_config.py", path=root).load_config()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = " ".join(f"{type(error).__name__}: {error}".split())
         raise CourseError(f"nbgrader_config.py cannot be read: {said}") from error
 

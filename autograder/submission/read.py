@@ -9,6 +9,7 @@ import stat
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from .. import course
 from ..errors import Unreadable
 
 MAX_FILE = 20 * 2**20
@@ -16,7 +17,6 @@ MAX_PARTS = 2_000_000  # strings, lists, objects and commas in a notebook; each 
 MAX_CELLS = 2_000
 MAX_SOURCE = 1_000_000
 StrPath: TypeAlias = str | os.PathLike[str]
-CONFLICT = re.compile(rb"^<{7}(?= |\r?$)", re.MULTILINE)  # git writes it into a file that two people changed
 GIT_LFS = b"version https://git-lfs.github.com/spec/"  # how its pointer to a file begins
 CELL_TYPES = ("code", "markdown", "raw")
 
@@ -95,8 +95,7 @@ def read_notebook(data: bytes) -> list[SubmittedCell]:
                 "It is not a notebook, but what Git LFS leaves in its place: let Git keep the notebook itself"
                 " (`git lfs untrack`), and hand it in again."
             ) from None
-        if conflict := CONFLICT.search(data):
-            line = data[: conflict.start()].count(b"\n") + 1
+        if line := course.conflict_in(data):
             raise Unreadable(
                 f"It is not a notebook: line {line} is the mark of a merge conflict"
                 " (<<<<<<<). Keep one of the two versions and hand it in again."

@@ -161,6 +161,14 @@ def test_what_is_no_notebook_of_jupyters_is_refused_in_a_sentence(place, slip):
         course.find_assignment("01")
 
 
+def test_a_merge_conflict_in_a_source_is_named(place):
+    path = place / "source" / NAME / f"{NAME}.ipynb"
+    path.write_text(path.read_text().replace("\n", "\n<<<<<<< ours\n", 1))
+    course.forget()
+    with pytest.raises(CourseError, match=f"{NAME}.ipynb: line 2 is the mark of a merge conflict .*: settle it"):
+        course.find_assignment("01")
+
+
 def test_a_heading_or_comment_that_begins_something_is_no_mark(place):
     def change(cells):
         cells["normalise-exercise"]["source"] += ["\n# Begin with the mean\n", "# End\n", "### Begin\n"]

@@ -207,6 +207,7 @@ SLIPS = {
         "autograde_preprocessors in nbgrader_config.py lacks SaveVerdict",
     ),
     "config": (in_the_config("c.Exercises.points = ("), "nbgrader_config.py cannot be read"),
+    "config that exits": (in_the_config("raise SystemExit"), "nbgrader_config.py cannot be read: SystemExit"),
     "marker": (in_the_source("# exercise: normalise", "#exercise: normalise"), "belongs to no exercise"),
     "points": (points, "is worth 7 points, and normalise is worth 2"),
     "missing grader": (lambda place: checks_of(place).unlink(), "no checks for the exercise 'normalise'"),
@@ -230,13 +231,23 @@ def test_each_slip_stops_with_one_sentence_and_nothing_is_written(place, kit, sl
         code, out, said = kit(*command)
         assert code == 2 and "student" not in out and said.count("\n") == 1, said
         assert re.search(says, said) or NOT_BUILT in said, said
-    if slip == "config":
+    if slip.startswith("config"):
         return  # nbgrader reads it, too
     told = formgrader(place, "ada")
     assert not told["success"], told
     lines = [line for line in told["log"].splitlines() if "ERROR" in line]
     assert len(lines) == 1 and (re.search(says, lines[0]) or NOT_BUILT in lines[0]), told
     assert everything(place) == before and not (place / "gradescope").exists()
+
+
+def test_a_file_in_a_folders_place_is_named(place, kit):
+    folder = place / ".autograder"
+    shutil.rmtree(folder)
+    folder.write_text("mine")
+    code, _, said = kit("grade", "01", "--regrade")
+    assert code == 2 and said.count("\n") == 1, said
+    assert ".autograder is a file, and a folder is needed in its place: move it away." in said, said
+    assert folder.read_text() == "mine"
 
 
 def test_checks_that_changed_under_a_running_formgrader_are_not_used(place, kit):
