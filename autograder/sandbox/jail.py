@@ -50,7 +50,7 @@ class Limits:
     `child.Child`). `submission` is measured by the clock and covers the whole grading, with all its attempts.
     """
 
-    memory: int = 4 * 2**30
+    memory: int = 4 * 2**30  # beyond what the imports take
     file_bytes: int = 64 * 2**20
     disk: int = 256 * 2**20
     cpu_seconds: int = 300
@@ -83,6 +83,7 @@ def settings(
     """
     seen = view.of_this_machine()
     full, alone = level == FULL, level == PROCESS
+    memory = min(limits.memory, (process.room() if alone else None) or limits.memory)
     readable, listable = process.readable(seen) if alone else (seen.shown, [])
     return {
         "uid": uid,
@@ -93,14 +94,13 @@ def settings(
         "scanned": ["/"] if full else readable if alone else [],
         "work": os.path.join("/tmp" if full else folder, "work"),
         "disk": limits.disk if alone else None,
-        "room": process.room() if alone else None,
         "readable": [*readable, *_more_readable(KIT if full else view.INSIDE, device)],
         "listable": listable,
         # CUDA names its threads in /proc, and does not start where it cannot
         "devices": [*_devices(device), "/proc/self/task"] if device == "cuda" else [],
         # CUDA reserves far more address space than it uses: there, what a child takes is watched
-        "memory": None if device == "cuda" else limits.memory,
-        "resident": limits.memory if device == "cuda" else None,
+        "memory": None if device == "cuda" else memory,
+        "resident": memory if device == "cuda" else None,
         "bpf": base64.b64encode(seccomp.compile_filter(gpu=device == "cuda", mounts=not alone)).decode(),
         "tgkill": seccomp.number_of("tgkill"),
         "cpu_seconds": limits.cpu_seconds,

@@ -165,6 +165,16 @@ def test_its_folder_is_its_own_and_emptied(parent):
         child.kill()
 
 
+def test_what_is_imported_takes_nothing_of_the_memory_of_a_submission():
+    """torch alone takes more addresses than are given here, and several GiB where it comes with NVIDIA's libraries."""
+    source = "import mmap\nfor size in (240, 280):\n    mmap.mmap(-1, size * 2**20).close()\n    print(size)"
+    with WarmParent(jail.Limits(memory=2**28)) as parent:
+        child = parent.fork()
+        reply, _ = child.request({"op": "cell", "source": source, "name": "cell 1"}, seconds=10.0)
+        child.kill()
+    assert reply["outputs"][0]["text"] == "240\n" and "Cannot allocate memory" in reply["error"]["message"]
+
+
 def test_memory_is_limited(run):
     _, error = run("import torch; torch.zeros(2**40)")
     assert "alloc" in error or "memory" in error

@@ -174,7 +174,7 @@ class Lockdown:
         _let_others_go_first()  # now, since threads that already run would keep their priority
         for kind, limit in (
             (resource.RLIMIT_CORE, 0),
-            (resource.RLIMIT_AS, self.memory),
+            (resource.RLIMIT_AS, None if self.memory is None else memory_of("self")[0] + self.memory),
             (resource.RLIMIT_CPU, self.cpu_seconds),
             (resource.RLIMIT_FSIZE, self.file_bytes),
             (resource.RLIMIT_NOFILE, self.open_files),
@@ -188,6 +188,12 @@ class Lockdown:
         landlock(self.readable, [folder, "/dev/null"], self.listable, self.devices)
         load_filter(only_own_signals(os.getpid(), self.tgkill))
         load_filter(self.bpf)
+
+
+def memory_of(pid: int | str) -> list[int]:
+    """The bytes of a process's address space, of what of it is in memory, and of what of that is shared."""
+    with open(f"/proc/{pid}/statm") as file:
+        return [int(pages) * resource.getpagesize() for pages in file.read().split()[:3]]
 
 
 def _limit(kind: int, limit: int) -> None:

@@ -58,8 +58,6 @@ def main(control_fd: int) -> None:
     gc.freeze()
     gc.enable()
     _send(control, {"ok": True})
-    if settings["room"] is not None:
-        lock.memory = min(lock.memory or settings["memory"], _address_space() + settings["room"])
     pid, work, most, over = 0, settings["work"], Most(settings["disk"], settings["resident"]), ""
     counts_threads = settings["alone"] and settings["uid"] is None
     settings.clear()  # children inherit what this process knows
@@ -180,7 +178,7 @@ def _watch(control: socket.socket, pid: int, work: str, most: Most) -> str:
 def _resident(pid: int) -> int:
     """The bytes of memory that are a process's own; 0 if it has ended."""
     try:
-        _, resident, shared = _memory_of(pid)
+        _, resident, shared = lockdown.memory_of(pid)
     except (OSError, ValueError):
         return 0
     return resident - shared
@@ -212,17 +210,6 @@ def _holds_more(folder: str, most: int) -> bool:
         except OSError:  # no right to list it, or too deep
             return True
     return False
-
-
-def _address_space() -> int:
-    """The bytes of address space that this process has taken."""
-    return _memory_of("self")[0]
-
-
-def _memory_of(pid: int | str) -> list[int]:
-    """The bytes of a process's address space, of what of it is in memory, and of what of that is shared."""
-    with open(f"/proc/{pid}/statm") as file:
-        return [int(pages) * resource.getpagesize() for pages in file.read().split()[:3]]
 
 
 def _processes_of_this_user() -> int:
