@@ -334,7 +334,7 @@ def _read(path: Path) -> Assignment:
 
 
 def conflict_in(text: bytes) -> int | None:
-    """The line of a text that is no JSON in which git has marked a merge conflict, or None."""
+    """The line of git's first mark of a merge conflict in a text, or None; JSON never has one."""
     found = CONFLICT.search(text)
     return text[: found.start()].count(b"\n") + 1 if found else None
 

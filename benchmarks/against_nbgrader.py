@@ -76,17 +76,15 @@ def autograde(place, names):
 
 def row(name, number, cost, stock, by_stock):
     """A line of the table; `by_stock` is how many submissions `stock` is the Cost of."""
-    size = number / by_stock
-    by_clock, by_cpu = stock.wall * size / cost.wall, stock.cpu * size / cost.cpu
-    one = f"{cost.cpu / number:.2f} s"
+    times = number / by_stock
     return [
         name,
         str(number),
         f"{cost.wall:.1f} s",
         f"{number / cost.wall:.2f}",
-        one,
-        f"{by_clock:.1f} ×",
-        f"{by_cpu:.1f} ×",
+        f"{cost.cpu / number:.2f} s",
+        f"{stock.wall * times / cost.wall:.1f} ×",
+        f"{stock.cpu * times / cost.cpu:.1f} ×",
     ]
 
 
@@ -100,9 +98,9 @@ def report(names, rows, ours, stock, right):
         rows,
         f"{classes.MAKE if len(names) > 1 else classes.MAKE_OF_ANY}; {right} of the exercises are right. Whole commands"
         " with their start and the gradebook; no lesson cells. Stock is nbgrader"
-        f" {importlib.metadata.version('nbgrader')}, one kernel per notebook, whose test cells run the checks of this"
+        f" {importlib.metadata.version('nbgrader')}, one kernel per notebook. Its test cells run the checks of this"
         " kit's graders by a plain function: no sandbox, no diagnosis, and so no prices of named mistakes, which raise"
-        " scores here. A larger class is compared with stock's rate in the smaller one: stock starts anew for every"
+        " scores here. A larger class is compared with stock's rate in the smaller one: stock starts again for every"
         " notebook.",
         f"{len(ours) - len(other)} of {len(ours)} scores are the same on both sides.",
         *(f"{' / '.join(where)}: {score} points here, {theirs[where]} there." for where, score in other.items()),

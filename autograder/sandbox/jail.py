@@ -83,7 +83,7 @@ def settings(
     """
     seen = view.of_this_machine()
     full, alone = level == FULL, level == PROCESS
-    memory = min(limits.memory, (process.room() if alone else None) or limits.memory)
+    memory = process.room(limits.memory) if alone else limits.memory
     readable, listable = process.readable(seen) if alone else (seen.shown, [])
     return {
         "uid": uid,

@@ -101,10 +101,9 @@ def clear(path: str) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def room() -> int | None:
-    """The bytes of memory that a submission may take here; None if no cgroup limits this process's own."""
-    limits = list(_memory_limits())
-    return max(LEAST, min(limits) // SHARE) if limits else None
+def room(most: int) -> int:
+    """The bytes of memory that a submission may take here: `most`, or less where a cgroup limits this process's own."""
+    return min([most, *(max(LEAST, limit // SHARE) for limit in _memory_limits())])
 
 
 def _memory_limits() -> Iterator[int]:

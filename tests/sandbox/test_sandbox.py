@@ -165,7 +165,7 @@ def test_its_folder_is_its_own_and_emptied(parent):
         child.kill()
 
 
-def test_what_is_imported_takes_nothing_of_the_memory_of_a_submission():
+def test_imports_take_nothing_of_a_submissions_memory():
     """torch alone takes more addresses than are given here, and several GiB where it comes with NVIDIA's libraries."""
     source = "import mmap\nfor size in (240, 280):\n    mmap.mmap(-1, size * 2**20).close()\n    print(size)"
     with WarmParent(jail.Limits(memory=2**28)) as parent:

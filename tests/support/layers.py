@@ -148,7 +148,7 @@ def _(): return libc.unshare(0x10000000)
 
 @probe("more threads")
 def _():
-    if os.getuid() == 0:  # whose threads are limited by memory alone; met inside a new thread, Python would wait for it
+    if os.getuid() == 0:  # only memory limits root's threads; met inside a new one, Python waits for it
         threading.stack_size(2**28)
     for _ in range(200):
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
