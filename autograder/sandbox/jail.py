@@ -98,9 +98,8 @@ def settings(
         "listable": listable,
         # CUDA names its threads in /proc, and does not start where it cannot
         "devices": [*_devices(device), "/proc/self/task"] if device == "cuda" else [],
-        # CUDA reserves far more address space than it uses: there, what a child takes is watched
-        "memory": None if device == "cuda" else memory,
-        "resident": memory if device == "cuda" else None,
+        "memory": memory,
+        "reserves": device == "cuda",  # far more address space than it uses
         "bpf": base64.b64encode(seccomp.compile_filter(gpu=device == "cuda", mounts=not alone)).decode(),
         "tgkill": seccomp.number_of("tgkill"),
         "cpu_seconds": limits.cpu_seconds,

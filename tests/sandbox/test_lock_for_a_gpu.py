@@ -72,10 +72,34 @@ def test_it_names_its_threads_and_writes_nothing_else_in_proc(parent):
     assert said.startswith("named") and "through" not in said
 
 
-def test_what_memory_it_takes_is_watched_where_no_limit_can_hold_it(parent):
+RESERVED = """
+import mmap
+print("reserved", len(mmap.mmap(-1, 2**36, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0)))
+for size in (600, 800):
+    try:
+        print("own", len(bytearray(size * 2**20)) // 2**20)
+    except MemoryError:
+        print("held", size)
+"""
+SHARED = """
+import mmap
+x = mmap.mmap(-1, 2**30)
+for place in range(0, len(x), 4096):
+    x[place] = 1
+print("through")
+"""
+
+
+def test_addresses_may_be_reserved_and_memory_of_its_own_has_the_usual_limit(parent):
+    child = parent.fork()
+    assert said_by(child, RESERVED) == f"reserved {2**36}\nown 600\nheld 800\n"
+    child.kill()
+
+
+def test_memory_that_others_could_see_has_no_limit_and_is_watched(parent):
     child = parent.fork()
     with pytest.raises(ChildGone, match="it took more than 700 MiB of memory"):
-        said_by(child, "x = []\nwhile True: x.append(bytearray(b'x') * 2**24)")
+        said_by(child, SHARED)
     assert not child.unexplained
     again = parent.fork()
     assert said_by(again, "print(len(bytearray(b'x') * 2**28))") == f"{2**28}\n"

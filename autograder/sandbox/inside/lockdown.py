@@ -135,6 +135,7 @@ def landlock(
 class Lockdown:
     """The restrictions of a child: the compiled system call filter, the readable paths, and the limits, for one child.
 
+    A child that `reserves` addresses, as CUDA does, far more than it uses, is limited in its own memory instead.
     `threads` limits those of the sandbox's user: one for the warm parent, one for bubblewrap unless root runs it, and
     eight for the child, enough for a pool of four, a progress bar and whatever else a notebook starts. That many
     threads would slow down other processes on the same processor as many times, so a child is nice: others go first,
@@ -148,7 +149,8 @@ class Lockdown:
         readable: Sequence[str],
         listable: Sequence[str],
         devices: Sequence[str],
-        memory: int | None,
+        memory: int,
+        reserves: bool,
         cpu_seconds: int,
         file_bytes: int,
         open_files: int = OPEN_FILES,
@@ -160,6 +162,7 @@ class Lockdown:
         self.listable = listable
         self.devices = devices
         self.memory = memory
+        self.reserves = reserves
         self.cpu_seconds = cpu_seconds
         self.file_bytes = file_bytes
         self.open_files = open_files
@@ -174,7 +177,7 @@ class Lockdown:
         _let_others_go_first()  # now, since threads that already run would keep their priority
         for kind, limit in (
             (resource.RLIMIT_CORE, 0),
-            (resource.RLIMIT_AS, None if self.memory is None else memory_of("self")[0] + self.memory),
+            self._memory(),
             (resource.RLIMIT_CPU, self.cpu_seconds),
             (resource.RLIMIT_FSIZE, self.file_bytes),
             (resource.RLIMIT_NOFILE, self.open_files),
@@ -183,17 +186,18 @@ class Lockdown:
             (resource.RLIMIT_MEMLOCK, 0),
             (resource.RLIMIT_MSGQUEUE, 0),
         ):
-            if limit is not None:
-                _limit(kind, limit)
+            _limit(kind, limit)
         landlock(self.readable, [folder, "/dev/null"], self.listable, self.devices)
         load_filter(only_own_signals(os.getpid(), self.tgkill))
         load_filter(self.bpf)
 
-
-def memory_of(pid: int | str) -> list[int]:
-    """The bytes of a process's address space, of what of it is in memory, and of what of that is shared."""
-    with open(f"/proc/{pid}/statm") as file:
-        return [int(pages) * resource.getpagesize() for pages in file.read().split()[:3]]
+    def _memory(self) -> tuple[int, int]:
+        """The limit beyond what the imports take: of addresses, or, where those are reserved, of its own memory."""
+        with open("/proc/self/statm") as file:
+            addresses, *_, own, _ = (int(pages) * resource.getpagesize() for pages in file.read().split())
+        if self.reserves:
+            return resource.RLIMIT_DATA, own + self.memory
+        return resource.RLIMIT_AS, addresses + self.memory
 
 
 def _limit(kind: int, limit: int) -> None:

@@ -51,6 +51,7 @@ def main(control_fd: int) -> None:
         listable=settings["listable"],
         devices=settings["devices"],
         memory=settings["memory"],
+        reserves=settings["reserves"],
         cpu_seconds=settings["cpu_seconds"],
         file_bytes=settings["file_bytes"],
     )
@@ -58,7 +59,8 @@ def main(control_fd: int) -> None:
     gc.freeze()
     gc.enable()
     _send(control, {"ok": True})
-    pid, work, most, over = 0, settings["work"], Most(settings["disk"], settings["resident"]), ""
+    most = Most(settings["disk"], settings["memory"] if settings["reserves"] else None)
+    pid, work, over = 0, settings["work"], ""
     counts_threads = settings["alone"] and settings["uid"] is None
     settings.clear()  # children inherit what this process knows
     while True:
@@ -149,10 +151,13 @@ def _settle(lock: lockdown.Lockdown, work: str) -> None:
 
 
 class Most(NamedTuple):
-    """The bytes that a child may take where no limit of the kernel's holds it, and it has to be watched; None: any."""
+    """The bytes that a child may take where no limit of the kernel's holds it, and it has to be watched; None: any.
+
+    `shared` is memory that others could see, too: where addresses are reserved without being used, it has no limit.
+    """
 
     disk: int | None
-    memory: int | None
+    shared: int | None
 
 
 NOTHING_TO_WATCH = Most(None, None)
@@ -166,7 +171,7 @@ def _watch(control: socket.socket, pid: int, work: str, most: Most) -> str:
     reserve = min(RESERVE, _free(work) // 2)
     over = ""
     while not select.select([control], [], [], LOOK)[0]:
-        if most.memory and not over and _resident(pid) > most.memory:
+        if most.shared and not over and _shared(pid) > most.shared:
             over = "memory"
         if most.disk and not over and _holds_more(work, most.disk):
             over = "disk"
@@ -175,13 +180,13 @@ def _watch(control: socket.socket, pid: int, work: str, most: Most) -> str:
     return over
 
 
-def _resident(pid: int) -> int:
-    """The bytes of memory that are a process's own; 0 if it has ended."""
+def _shared(pid: int) -> int:
+    """The bytes of a process's memory that others could see, too, and that are no file's; 0 if it has ended."""
     try:
-        _, resident, shared = lockdown.memory_of(pid)
-    except (OSError, ValueError):
+        with open(f"/proc/{pid}/status") as file:
+            return next((int(line.split()[1]) * 1024 for line in file if line.startswith("RssShmem:")), 0)
+    except OSError:
         return 0
-    return resident - shared
 
 
 def _free(folder: str) -> int:
