@@ -58,6 +58,8 @@ def compile_filter(gpu: bool = False, mounts: bool = True) -> bytes:
     `gpu` lets CUDA's calls through; `mounts` says whether the child sees a small file system of its own.
     """
     rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(1))  # EPERM
+    # a call by another interface of the processor's ends the process: if one thread alone ended, the others would go on
+    rules.set_attr(pyseccomp.Attr.ACT_BADARCH, pyseccomp.KILL_PROCESS)
     for name in ALLOWED_CALLS:
         if name not in ("prlimit64", "tgkill", "ioctl", "fcntl") and (mounts or name not in WITHOUT_MOUNTS):
             _add(rules, pyseccomp.ALLOW, name)
