@@ -82,7 +82,8 @@ class Assignment:
 
     `lesson_ids` and `lesson_texts` belong to the code cells that only demonstrate something. `bases` are the names that
     students carry over from earlier assignments, in solution cells without points. `outline` is the whole notebook.
-    `needs` are the modules, besides what the kit installs, without which it is left out; its metadata lists them.
+    `needs` are the packages, besides what the kit installs, without which it is left out; its metadata lists them, as
+    "triton>=3.3" or "triton>=3.7 beside numpy>=2.4".
     """
 
     name: str
@@ -97,14 +98,9 @@ class Assignment:
 
     @property
     def lacks(self) -> str | None:
-        """A sentence about a module that this assignment needs and that is not installed here, or None."""
-        for module in self.needs:
-            if importlib.util.find_spec(module) is None:
-                return (
-                    f"{self.name} needs the package {module}, which is not installed here: `pip install {module}`. All"
-                    " else does without."
-                )
-        return None
+        """A sentence about what this assignment needs and is not installed here, or in another version, or None."""
+        problem = next(filter(None, map(_lacking, self.needs)), None)
+        return problem and f"{self.name} needs {problem} All else does without."
 
     @property
     def points(self) -> float:
@@ -115,6 +111,41 @@ class Assignment:
     def points_by_hand(self) -> float:
         """The points of the graded cells that a person grades."""
         return sum(cell.points for cell in self.cells if cell.grade and not EXERCISE.search(cell.source))
+
+
+def module_of_need(need: str) -> str:
+    """The module of one of the `needs`."""
+    return re.split(r"[<>=! ]", need)[0]
+
+
+def _lacking(need: str) -> str | None:
+    """What is lacking of one of the `needs` and what to do, or None."""
+    from importlib import metadata
+
+    wanted, _, beside = need.partition(" beside ")
+    module = module_of_need(wanted)
+    if importlib.util.find_spec(module) is None:
+        return f"the package {module}, which is not installed here: `pip install {module}`."
+    if _fits(wanted) is not False or (beside and not _fits(beside)):
+        return None
+    other = beside and module_of_need(beside)
+    with_other = f" beside {other} {metadata.version(other)}" if other else ""
+    older = f", or an older {other}" if other else ""
+    installed = metadata.version(module)
+    return f"{wanted}{with_other}, and {module} {installed} is installed here: `pip install --upgrade {module}`{older}."
+
+
+def _fits(wanted: str) -> bool | None:
+    """Whether a package is installed in the versions wanted; None where nothing says in which."""
+    from importlib import metadata
+
+    from packaging.requirements import Requirement
+
+    requirement = Requirement(wanted)
+    try:
+        return requirement.specifier.contains(metadata.version(requirement.name), prereleases=True)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def root() -> Path:

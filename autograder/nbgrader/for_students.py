@@ -58,7 +58,7 @@ def packages(root: Path) -> list[str]:
     notebooks = (root / "release" / name / f"{name}.ipynb" for name in course.assignments(root))
     modules = {module for path in notebooks if path.is_file() for module in _imported(path)}
     modules.discard(hand_in_cell.FILE.removesuffix(".py"))  # comes with them
-    modules -= {module for assignment in course.assignments(root).values() for module in assignment.needs}
+    modules -= {course.module_of_need(need) for one in course.assignments(root).values() for need in one.needs}
     providers = metadata.packages_distributions()
     named = {re.sub("[-_.]+", "-", providers.get(module, [module])[0]).lower() for module in modules}
     ranges = (line.partition(";")[0].strip() for line in metadata.requires(KIT) or ())

@@ -1,6 +1,7 @@
 """An assignment that needs a module which is not installed: it is left out, and each command says so."""
 
 import importlib.util
+from importlib import metadata
 
 import pytest
 from conftest import ROOT
@@ -22,7 +23,32 @@ def without_triton(monkeypatch):
 
 
 def test_one_lesson_needs_triton_and_the_others_nothing():
-    assert {name: a.needs for name, a in course.assignments(ROOT).items() if a.needs} == {LESSON: ("triton",)}
+    needs = {name: {*map(course.module_of_need, a.needs)} for name, a in course.assignments(ROOT).items() if a.needs}
+    assert needs == {LESSON: {"triton"}}
+
+
+@pytest.mark.parametrize(
+    "installed, said",
+    [
+        ({"triton": "3.7.0", "numpy": "2.5.2"}, None),
+        ({"triton": "3.7.0+git1", "numpy": "2.5.2"}, None),
+        ({"triton": "3.6.0", "numpy": "2.3.9"}, None),
+        ({"triton": "3.6.0"}, None),  # and nothing says in which version NumPy is there
+        ({"triton": "3.2.0", "numpy": "2.3.9"}, "needs triton>=3.3, and triton 3.2.0 is installed here: `pip install"),
+        ({"triton": "3.6.0", "numpy": "2.5.2"}, "needs triton>=3.7 beside numpy 2.5.2, and triton 3.6.0 is installed"),
+    ],
+)
+def test_the_versions_that_it_needs_are_known(monkeypatch, installed, said):
+    """Triton's interpreter before 3.7 stops on NumPy 2.4: each right kernel would lose all its points."""
+
+    def version(name):
+        if name not in installed:
+            raise metadata.PackageNotFoundError(name)
+        return installed[name]
+
+    monkeypatch.setattr(metadata, "version", version)
+    problem = course.assignments(ROOT)[LESSON].lacks
+    assert problem is None if said is None else problem.startswith(f"{LESSON} {said}")
 
 
 def test_it_is_left_out_of_all_that_can_be_built(without_triton):

@@ -14,14 +14,14 @@ BANK = Bank(
         "FIRST": "first, head = tl.program_id(0) * BLOCK_M, tl.program_id(1)",
         "ROWS": "rows, features = first + tl.arange(0, BLOCK_M), tl.arange(0, D)",
         "ROW_PLACES": "head * t * D + rows[:, None] * D + features[None, :] ",
-        "Q": "tl.load(q_ptr + row_places, mask=rows[:, None] < t, other=0.0).to(tl.float32)",
+        "Q": "tl.load(q_ptr + row_places, mask=rows[:, None] < t, other=0.0)",
         "LARGEST": 'tl.full((BLOCK_M,), -float("inf"), tl.float32)',
         "END": "end = tl.minimum(first + BLOCK_M, t)",
         "LOOP": "for start in range(0, end, BLOCK_N):",
         "COLUMNS": "columns = start + tl.arange(0, BLOCK_N)",
         "COLUMN_PLACES": "head * t * D + columns[:, None] * D + features[None, :]",
-        "K": "tl.load(k_ptr + column_places, mask=columns[:, None] < t, other=0.0).to(tl.float32)",
-        "V": "tl.load(v_ptr + column_places, mask=columns[:, None] < t, other=0.0).to(tl.float32)",
+        "K": "tl.load(k_ptr + column_places, mask=columns[:, None] < t, other=0.0)",
+        "V": "tl.load(v_ptr + column_places, mask=columns[:, None] < t, other=0.0)",
         "SCALE": " * scale  ",
         "SEEN": "seen = columns[None, :] < t",
         "PAST": "seen = seen & (columns[None, :] <= rows[:, None])",
@@ -30,7 +30,7 @@ BANK = Bank(
         "OLD": "old = tl.exp(largest - larger)",
         "NEW": "new = tl.exp(scores - larger[:, None])",
         "TOTAL": "total = total * old + tl.sum(new, axis=1)",
-        "FOUND": 'found = found * old[:, None] + tl.dot(new, v, input_precision="ieee")',
+        "FOUND": 'found = found * old[:, None] + tl.dot(new.to(v.dtype), v, input_precision="ieee")',
         "CARRIED": "largest = larger\n",
         "OUT": "found / total[:, None]",
         "STORE_MASK": "found / total[:, None], mask=rows[:, None] < t",
@@ -104,15 +104,15 @@ mistake(
 mistake(
     "loads-not-masked",
     says("loads-not-masked"),
-    K="tl.load(k_ptr + column_places).to(tl.float32)",
-    V="tl.load(v_ptr + column_places).to(tl.float32)",
+    K="tl.load(k_ptr + column_places)",
+    V="tl.load(v_ptr + column_places)",
 )
-variant("loads-not-masked", K="tl.load(k_ptr + column_places).to(tl.float32)")
-variant("loads-not-masked", V="tl.load(v_ptr + column_places).to(tl.float32)")
+variant("loads-not-masked", K="tl.load(k_ptr + column_places)")
+variant("loads-not-masked", V="tl.load(v_ptr + column_places)")
 mistake(
     "queries-not-masked",
     "Queries are loaded without a mask, so the last block reads behind the end.",
-    Q="tl.load(q_ptr + row_places).to(tl.float32)",
+    Q="tl.load(q_ptr + row_places)",
 )
 mistake(
     "output-not-masked",
@@ -247,7 +247,7 @@ mistake(
     "output-not-rescaled",
     "When a new largest score comes, what was found so far is not scaled down to it: multiply it by exp(old largest -"
     " new largest), as the sum is.",
-    FOUND='found = found + tl.dot(new, v, input_precision="ieee")',
+    FOUND='found = found + tl.dot(new.to(v.dtype), v, input_precision="ieee")',
 )
 mistake(
     "sum-not-rescaled",
@@ -278,17 +278,24 @@ mistake(
 mistake(
     "divided-in-the-loop",
     "The output is divided by the sum in each tile: do it once, after the loop.",
-    FOUND='found = (found * old[:, None] + tl.dot(new, v, input_precision="ieee")) / total[:, None]',
+    FOUND='found = (found * old[:, None] + tl.dot(new.to(v.dtype), v, input_precision="ieee")) / total[:, None]',
 )
 variant(
     "divided-in-the-loop",
-    FOUND='found = (found * old[:, None] + tl.dot(new, v, input_precision="ieee")) / total[:, None]',
+    FOUND='found = (found * old[:, None] + tl.dot(new.to(v.dtype), v, input_precision="ieee")) / total[:, None]',
     OUT="found + 0 * total[:, None]",
 )
 mistake(
     "summed-in-float16",
     "The output is summed in float16: keep it in float32 until it is stored.",
-    FOUND='found = (found * old[:, None] + tl.dot(new, v, input_precision="ieee")).to(tl.float16).to(tl.float32)',
+    FOUND='found = (found * old[:, None] + tl.dot(new.to(v.dtype), v, input_precision="ieee"))'
+    ".to(tl.float16).to(tl.float32)",
+)
+mistake(
+    "dtypes-mixed",
+    "The weights are float32 and the values may be float16, but `tl.dot` multiplies tiles of one dtype:"
+    " `new.to(v.dtype)`.",
+    FOUND='found = found * old[:, None] + tl.dot(new, v, input_precision="ieee")',
 )
 mistake(
     "powers-of-two",
@@ -327,12 +334,12 @@ mistake(
     "keys-taken-for-transposed",
     "Keys are read as if they were stored as (D, t): feature f of key c is at place c · D + f of its head.",
     K="tl.trans(tl.load(k_ptr + head * t * D + features[:, None] * t + columns[None, :], mask=columns[None, :] < t,"
-    " other=0.0).to(tl.float32))",
+    " other=0.0))",
 )
 mistake(
     "keys-as-values",
     "Keys are loaded in the place of values: read `v_ptr`.",
-    V="tl.load(k_ptr + column_places, mask=columns[:, None] < t, other=0.0).to(tl.float32)",
+    V="tl.load(k_ptr + column_places, mask=columns[:, None] < t, other=0.0)",
 )
 mistake(
     "queries-read-again",
