@@ -42,7 +42,10 @@ LIMITS = jail.Limits(memory=2 * 2**30, file_bytes=4 * 2**20, disk=16 * 2**20, cp
 DEADLINES = {"cell", "call", "exercise", "notebook", "submission"}
 LEVEL = os.environ.get("HOSTILE_LEVEL", "full")  # of the sandbox in which the suite is run
 DEVICE = os.environ.get("HOSTILE_DEVICE", "cpu")  # that this sandbox lets its children use
-MEMORY = 512  # MiB by which the trusted process may grow, unless an attack says otherwise
+HAS_GPU = os.path.exists("/dev/nvidiactl")
+# MiB by which the trusted process may grow, unless an attack says otherwise. It tries mistakes on a GPU, too, and the
+# first wrong answer brings CUDA and its kernels along: 500 to 900 MiB on an H200
+MEMORY = 1536 if HAS_GPU else 512
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,10 @@ class Attack:
 
     @property
     def limits(self):
-        return replace(LIMITS, **self.expect.get("limits", {}))
+        given = self.expect.get("limits", {})
+        if "call" in given and HAS_GPU:
+            given = {**given, "call": max(given["call"], 3.0)}  # in which CUDA starts
+        return replace(LIMITS, **given)
 
     def code(self, world):
         """The attacking Python code with its placeholders filled in; None where there is none."""
