@@ -219,7 +219,12 @@ def close(
     >>> close(x + torch.tensor([1.0, 0, 0, 0, 0]), x.double())
     Traceback (most recent call last):
     CheckFailed: The shape of the output is right, but 20% of the values are wrong.
+    >>> close(x, [1.0, 0.0, 0.0, 0.0, 0.0])
+    Traceback (most recent call last):
+    TypeError: close() compares with a tensor, but the right value is a list of 5 parts: torch.tensor(…)
     """
+    if not isinstance(expected, torch.Tensor):
+        raise TypeError(f"close() compares with a tensor, but the right value is {kind_of(expected)}: torch.tensor(…)")
     # the message has no number that follows from a right value: students could hand in a table of them
     shape(value, expected.shape, what)
     if dtype is not None and value.dtype != dtype:

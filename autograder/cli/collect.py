@@ -1,11 +1,10 @@
 """`autograder collect`: takes hand-ins from an LMS, from mail or from the desk."""
 
-from argparse import Action, ArgumentParser, Namespace
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..intake.systems import SYSTEMS
 from . import shared
 from .desk import needs_desk
 
@@ -27,7 +26,9 @@ def add(commands: shared.Commands) -> None:
         "--desk", action=_InPlaceOf, other=paths, help="no PATH: of the attempts made at the desk, those that count"
     )
     command.add_argument("--database", metavar="URL", help="with --desk: its records (default: as `desk` has it)")
-    command.add_argument("--from", dest="system", choices=SYSTEMS, help="(default: by their names)")
+    command.add_argument(
+        "--from", dest="system", metavar="SYSTEM", type=_system, help="such as moodle (default: by their names)"
+    )
     command.add_argument(
         "--pattern", metavar="REGEX", help="for the names of folders or files, with a group such as (?P<student_id>...)"
     )
@@ -58,6 +59,15 @@ def run(options: Namespace) -> int:
         raise UsageError("--database goes with --desk.")
     how = options.system, options.pattern, options.timezone, options.forget
     return commands.collect(course.root(), assignment, options.paths, *how)
+
+
+def _system(name: str) -> str:
+    """One of the systems of `--from`. Raises ArgumentTypeError."""
+    from ..intake.layouts import LAYOUTS
+
+    if name not in LAYOUTS:
+        raise ArgumentTypeError(f"{name!r} is none of {', '.join(LAYOUTS)}")
+    return name
 
 
 class _InPlaceOf(Action):

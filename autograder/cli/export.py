@@ -3,8 +3,9 @@
 from argparse import Namespace
 from pathlib import Path
 
-from ..intake.systems import FORMATS
 from . import shared
+
+FORMATS = ("moodle", "canvas", "csv", "gradescope", "exercism")
 
 
 def add(commands: shared.Commands) -> None:

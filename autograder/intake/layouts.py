@@ -227,8 +227,25 @@ def by_pattern(pattern: str) -> Reader:
     return owner
 
 
-# By system, in the order in which `system_of` tries them: `mail` takes any name. Gradescope's names are in a file.
-READERS: Mapping[str, Reader] = {"moodle": moodle, "canvas": canvas, "mail": mail}
+@dataclass(frozen=True)
+class Layout:
+    """How a system lays out a download: its `reader`, or None where a file in the download says who owns what.
+
+    `has_ids`: the ids that it reads are those of the roster's `lms_user_id`; else people are known by their addresses.
+    """
+
+    reader: Reader | None
+    has_ids: bool = False
+
+
+# By system, in the order in which `system_of` tries them: `mail` takes any name.
+LAYOUTS: Mapping[str, Layout] = {
+    "moodle": Layout(moodle, has_ids=True),
+    "canvas": Layout(canvas, has_ids=True),
+    "gradescope": Layout(None),
+    "mail": Layout(mail),
+}
+WITH_IDS = [system for system, layout in LAYOUTS.items() if layout.has_ids]
 
 
 # --- owners ---------------------------------------------------------------------------------------
@@ -239,19 +256,21 @@ def system_of(download: Download) -> str:
     if _metadata_in(download):
         return "gradescope"
     names = [download.full_name(entry) for entry in download.entries(_top(download)) if entry not in download.messages]
-    for name in READERS:
-        reader = _reader(name, names)
+    for name, layout in LAYOUTS.items():
+        if layout.reader is None:
+            continue
+        reader = _reader(name, layout.reader, names)
         if sum(reader(entry) is not None for entry in names) * 2 >= max(1, len(names)):
             return name
     return "mail"
 
 
-def _reader(system: str, names: list[str], wanted: str = "") -> Reader:
+def _reader(system: str, reader: Reader, names: list[str], wanted: str = "") -> Reader:
     """The Reader of a system for a download with entries of these names."""
     if system == "canvas":
         named = any(canvas(name) and not canvas_anonymous(name) for name in names)
         return (lambda name: canvas(name, wanted)) if named else lambda name: canvas_anonymous(name) or canvas(name)
-    return READERS[system]
+    return reader
 
 
 def hand_ins(
@@ -261,11 +280,12 @@ def hand_ins(
 
     `insists`: the instructor has said which system it is. `wanted` is the name that the notebook should have.
     """
-    if pattern is None and system == "gradescope":
+    any_reader = by_pattern(pattern) if pattern else LAYOUTS[system].reader
+    if any_reader is None:
         return _from_gradescope(download)
-    any_reader = by_pattern(pattern) if pattern else READERS[system]
     entries = download.entries(_top(download, any_reader if pattern or (insists and any_reader is not mail) else None))
-    reader = any_reader if pattern else _reader(system, [download.full_name(entry) for entry in entries], wanted)
+    names = [download.full_name(entry) for entry in entries]
+    reader = any_reader if pattern else _reader(system, any_reader, names, wanted)
     found: dict[Owner, HandIn] = {}
     strays = []
     for entry in entries:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from . import people
 from .identity import ADDRESS, Noted, address
-from .systems import WITH_IDS
+from .layouts import WITH_IDS
 
 if TYPE_CHECKING:
     from .layouts import Owner

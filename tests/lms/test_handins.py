@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from conftest import ASSIGNMENT, ROOT
 
-from autograder import course
+from autograder import cli, course
 from autograder.errors import UsageError
 from autograder.grading.store import Store
-from autograder.intake import layouts, messages, systems, tables, worksheet
+from autograder.intake import layouts, messages, tables, worksheet
 from autograder.intake.people import Roster, Student
 from autograder.intake.unpacking import Refused
 from autograder.lms import handins
@@ -151,10 +151,11 @@ def test_every_layout_of_several_is_recognised(tmp_path, system, files):
     assert collect(tmp_path, files)[3] == system
 
 
-def test_every_system_has_a_reader():
-    """Gradescope's hand-ins are read by its metadata, not by their names; mail, which takes any name, comes last."""
-    assert {*layouts.READERS, "gradescope"} == set(systems.SYSTEMS), "add it to READERS in intake/layouts.py"
-    assert list(layouts.READERS)[-1] == "mail"
+def test_mail_which_takes_any_name_comes_last_and_no_other_system_is_known(capsys):
+    assert list(layouts.LAYOUTS)[-1] == "mail"
+    with pytest.raises(SystemExit):
+        cli.main(["collect", "02", "x.zip", "--from", "moodel"])
+    assert "--from: 'moodel' is none of moodle, canvas, gradescope, mail" in capsys.readouterr().err
 
 
 def test_without_a_roster_ids_are_made_from_names(tmp_path):
