@@ -26,6 +26,7 @@ PACKED = PACKAGE / "course_files"  # the kit's own course inside a wheel, see se
 ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n(.*?)\n### END ORIGINAL", re.DOTALL)
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.MULTILINE | re.DOTALL)
 UNSOLVED = r"\1raise NotImplementedError()"  # nbgrader's own, without its comment
+NEED = re.compile(r"[A-Za-z_]\w*(>=\d+(\.\d+)*)?( beside [A-Za-z_]\w*>=\d+(\.\d+)*)?")  # see Assignment
 PLACEHOLDER = "*Double-click here and replace this line*"  # in a release, in the place of a written answer
 BADGE = "[![Open in Colab]("  # the beginning of the line that a release may have on its top, see nbgrader/colab.py
 SOLUTION_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
@@ -83,7 +84,7 @@ class Assignment:
     `lesson_ids` and `lesson_texts` belong to the code cells that only demonstrate something. `bases` are the names that
     students carry over from earlier assignments, in solution cells without points. `outline` is the whole notebook.
     `needs` are the packages, besides what the kit installs, without which it is left out; its metadata lists them, as
-    "triton>=3.3" or "triton>=3.7 beside numpy>=2.4".
+    "triton", "triton>=3.3" or "triton>=3.7 beside numpy>=2.4".
     """
 
     name: str
@@ -115,7 +116,7 @@ class Assignment:
 
 def module_of_need(need: str) -> str:
     """The module of one of the `needs`."""
-    return re.split(r"[<>=! ]", need)[0]
+    return re.split(r"[> ]", need)[0]
 
 
 def _lacking(need: str) -> str | None:
@@ -400,5 +401,7 @@ def parse(notebook: Mapping[str, Any], path: str | Path) -> Assignment:
     defined = {n for c in cells if c.solution for n in defined_in(c.source)}
     bases = tuple(sorted(defined - {e.name for e in found}))
     lessons = frozenset(lesson_ids), frozenset(lesson_texts)
-    needs = tuple(map(str, notebook.get("metadata", {}).get("needs", ())))
-    return Assignment(name, Path(path), tuple(found), tuple(cells), *lessons, bases, tuple(outline), needs)
+    needs = notebook.get("metadata", {}).get("needs", [])
+    if not isinstance(needs, list) or not all(isinstance(need, str) and NEED.fullmatch(need) for need in needs):
+        raise ValueError(f'its metadata says that it needs {needs!r}, which should be as ["triton>=3.3"]')
+    return Assignment(name, Path(path), tuple(found), tuple(cells), *lessons, bases, tuple(outline), tuple(needs))

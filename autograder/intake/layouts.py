@@ -238,7 +238,6 @@ class Layout:
     has_ids: bool = False
 
 
-# By system, in the order in which `system_of` tries them: `mail` takes any name.
 LAYOUTS: Mapping[str, Layout] = {
     "moodle": Layout(moodle, has_ids=True),
     "canvas": Layout(canvas, has_ids=True),
@@ -252,17 +251,26 @@ WITH_IDS = [system for system, layout in LAYOUTS.items() if layout.has_ids]
 
 
 def system_of(download: Download) -> str:
-    """The system that a download looks like one of, by the names of its entries: a student can give them, too."""
+    """The system whose reader knows most names of a download's entries, and at least half: else it is mail.
+
+    A student can give a file a name in another system's layout. Raises UsageError where two systems know as many.
+    """
     if _metadata_in(download):
         return "gradescope"
     names = [download.full_name(entry) for entry in download.entries(_top(download)) if entry not in download.messages]
-    for name, layout in LAYOUTS.items():
-        if layout.reader is None:
-            continue
-        reader = _reader(name, layout.reader, names)
-        if sum(reader(entry) is not None for entry in names) * 2 >= max(1, len(names)):
-            return name
-    return "mail"
+    known = {
+        system: sum(owner_of(name) is not None for name in names)
+        for system, layout in LAYOUTS.items()
+        if layout.reader not in (None, mail)
+        for owner_of in [_reader(system, layout.reader, names)]
+    }
+    most = max(known.values())
+    if most * 2 < max(1, len(names)):
+        return "mail"
+    first, *others = [system for system, count in known.items() if count == most]
+    if others:
+        raise UsageError(f"This may be a download of {first} or of {' or '.join(others)}: say which with --from.")
+    return first
 
 
 def _reader(system: str, reader: Reader, names: list[str], wanted: str = "") -> Reader:

@@ -39,7 +39,8 @@ OF_A_CONTAINER = (
 )
 CPU = "/sys/devices/system/cpu"  # describes the processor
 # what CUDA reads as it starts; of processes, its own alone
-OF_CUDA = ["/proc/self", "/proc/cpuinfo", "/proc/devices", "/proc/driver/nvidia", "/proc/sys/vm", CPU]
+# /dev/zero only there: mapped as shared, it is memory that nothing counts
+OF_CUDA = ["/dev/zero", "/proc/self", "/proc/cpuinfo", "/proc/devices", "/proc/driver/nvidia", "/proc/sys/vm", CPU]
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ def _mounts(seen: view.View) -> list[str]:
 
 def _more_readable(kit: str, device: str) -> list[str]:
     """What Landlock lets a child read besides a View: less than bubblewrap shows, and neither /proc nor all of /etc."""
-    paths = ["/dev/urandom", "/dev/random", "/dev/zero", kit]
+    paths = ["/dev/urandom", "/dev/random", kit]
     return [*paths, *OF_CUDA] if device == "cuda" else paths
 
 

@@ -49,6 +49,12 @@ ADVICE = (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 18, 19)
 # when connected, and none may connect or accept. CUDA also asks for setsockopt, sysinfo, mbind, sched_setaffinity,
 # prctl and locks, and does without.
 AF_UNIX, SEQUENCED_PACKETS = 1, 0x80005  # closed on exec
+# Numbers of ioctl have the kind of device in their second byte. All are for drivers but those of terminals (0x54) and
+# of sockets (0x89), with which a descriptor gets an owner, who is then sent signals
+DRIVERS = (0xC000, 0), (0xF000, 0x4000), (0xF000, 0x6000)
+# Shared memory without a file keeps pages that are no longer mapped, and no limit counts them. CUDA needs some. A stack
+# that grows by itself does not count as a process's own memory.
+SHARED, ANONYMOUS, GROWS = 0x1, 0x20, 0x100
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
 
 
@@ -61,7 +67,7 @@ def compile_filter(gpu: bool = False, mounts: bool = True) -> bytes:
     # a call by another interface of the processor's ends the process: if one thread alone ended, the others would go on
     rules.set_attr(pyseccomp.Attr.ACT_BADARCH, pyseccomp.KILL_PROCESS)
     for name in ALLOWED_CALLS:
-        if name not in ("prlimit64", "tgkill", "ioctl", "fcntl") and (mounts or name not in WITHOUT_MOUNTS):
+        if name not in ("prlimit64", "tgkill", "ioctl", "fcntl", "mmap") and (mounts or name not in WITHOUT_MOUNTS):
             _add(rules, pyseccomp.ALLOW, name)
     if not mounts:
         _add(rules, pyseccomp.ERRNO(95), "fallocate")  # EOPNOTSUPP
@@ -84,8 +90,11 @@ def compile_filter(gpu: bool = False, mounts: bool = True) -> bytes:
         _add(rules, pyseccomp.ALLOW, "fcntl", pyseccomp.Arg(1, pyseccomp.EQ, command))
     for request in IOCTLS:
         _add(rules, pyseccomp.ALLOW, "ioctl", pyseccomp.Arg(1, pyseccomp.EQ, request))
+    for flags in (GROWS,) if gpu else (GROWS | SHARED, GROWS | ANONYMOUS):
+        _add(rules, pyseccomp.ALLOW, "mmap", pyseccomp.Arg(3, pyseccomp.MASKED_EQ, flags, 0))
     if gpu:
-        _add(rules, pyseccomp.ALLOW, "ioctl")  # programs talk to its driver by ioctl
+        for mask, kind in DRIVERS:  # programs talk to a driver by ioctl
+            _add(rules, pyseccomp.ALLOW, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, mask, kind))
         of_kind = pyseccomp.Arg(0, pyseccomp.EQ, AF_UNIX), pyseccomp.Arg(1, pyseccomp.EQ, SEQUENCED_PACKETS)
         _add(rules, pyseccomp.ALLOW, "socket", *of_kind)
         _add(rules, pyseccomp.ALLOW, "bind")

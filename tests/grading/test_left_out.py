@@ -1,6 +1,7 @@
 """An assignment that needs a module which is not installed: it is left out, and each command says so."""
 
 import importlib.util
+import json
 from importlib import metadata
 
 import pytest
@@ -49,6 +50,18 @@ def test_the_versions_that_it_needs_are_known(monkeypatch, installed, said):
     monkeypatch.setattr(metadata, "version", version)
     problem = course.assignments(ROOT)[LESSON].lacks
     assert problem is None if said is None else problem.startswith(f"{LESSON} {said}")
+
+
+@pytest.mark.parametrize(
+    "needs", ["triton", [None], [""], ["nope.sub"], ["../x"], ["triton>=abc"], ["triton~=3.0"], ["triton beside"], 3]
+)
+def test_what_is_no_need_is_refused_where_the_notebook_is_read(tmp_path, needs):
+    notebook = json.loads((ROOT / "source" / LESSON / f"{LESSON}.ipynb").read_text(encoding="utf-8"))
+    notebook["metadata"]["needs"] = needs
+    (tmp_path / "source" / LESSON).mkdir(parents=True)
+    (tmp_path / "source" / LESSON / f"{LESSON}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    with pytest.raises(CourseError, match="its metadata says that it needs"):
+        course.assignments(tmp_path)
 
 
 def test_it_is_left_out_of_all_that_can_be_built(without_triton):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from datetime import datetime
 from email.message import EmailMessage
@@ -155,7 +156,22 @@ def test_mail_which_takes_any_name_comes_last_and_no_other_system_is_known(capsy
     assert list(layouts.LAYOUTS)[-1] == "mail"
     with pytest.raises(SystemExit):
         cli.main(["collect", "02", "x.zip", "--from", "moodel"])
-    assert "--from: 'moodel' is none of moodle, canvas, gradescope, mail" in capsys.readouterr().err
+    assert f"--from: 'moodel' is none of {', '.join(layouts.LAYOUTS)}" in capsys.readouterr().err
+
+
+def test_a_download_is_from_the_system_that_knows_most_of_its_names(tmp_path, monkeypatch):
+    """Whoever hands in two files by names of another system's has the class not taken for that system's."""
+
+    def lamp(name):
+        found = re.match(r"lamp-(\d+)-([^~]+)~", name)
+        return found and layouts.Owner(found[2], lms_id=found[1], given=found[0])
+
+    monkeypatch.setitem(layouts.LAYOUTS, "lamp", layouts.Layout(lamp, has_ids=True))
+    typed = {"lamp-124-Kim Lee~x_123_456_y.ipynb": B, "lamp-124-Kim Lee~x_124_457_z.ipynb": B}
+    *_, system = collect(tmp_path, {**typed, "lamp-123-Ada Lovelace~y.ipynb": A}, [ADA, LEE])
+    assert system == "lamp"
+    with pytest.raises(UsageError, match="This may be a download of canvas or of lamp: say which with --from"):
+        collect(tmp_path, typed, [ADA, LEE])
 
 
 def test_without_a_roster_ids_are_made_from_names(tmp_path):
@@ -172,19 +188,26 @@ def test_canvas_own_numbers_are_kept_for_the_way_back(tmp_path):
     assert layouts.canvas_anonymous("LATE_anon_a1B2c_456_x.ipynb").late and layouts.canvas("notes_2026.ipynb") is None
 
 
+@pytest.mark.parametrize("said", [True, False], ids=["from", "by its names"])
 @pytest.mark.parametrize(
-    "files",
+    "system, files",
     [
         # names that a student chose, below or behind those that the system gave
-        {f"Kim Lee_2_assignsubmission_file/Ada Lovelace_1_assignsubmission_file/{NOTEBOOK}": B},
-        {f"Kim Lee_2_assignsubmission_file_Ada Lovelace_1_assignsubmission_file_{NOTEBOOK}": B},
-        {"Kim Lee_2_assignsubmission_file/w.zip": zipped({f"Ada Lovelace_1_assignsubmission_file/{NOTEBOOK}": B})},
-        {f"leekim_124_456_lovelaceada_123_457_{NOTEBOOK}": B},
-        {"leekim_124_456_w.zip": zipped({f"lovelaceada_123_457_{NOTEBOOK}": B})},
+        ("moodle", {f"Kim Lee_2_assignsubmission_file/Ada Lovelace_1_assignsubmission_file/{NOTEBOOK}": B}),
+        ("moodle", {f"Kim Lee_2_assignsubmission_file_Ada Lovelace_1_assignsubmission_file_{NOTEBOOK}": B}),
+        (
+            "moodle",
+            {"Kim Lee_2_assignsubmission_file/w.zip": zipped({f"Ada Lovelace_1_assignsubmission_file/{NOTEBOOK}": B})},
+        ),
+        ("canvas", {f"leekim_124_456_lovelaceada_123_457_{NOTEBOOK}": B}),
+        ("canvas", {"leekim_124_456_w.zip": zipped({f"lovelaceada_123_457_{NOTEBOOK}": B})}),
     ],
 )
-def test_a_students_own_names_hand_in_for_nobody_else(tmp_path, files):
-    found, told, _, _ = collect(tmp_path, {**files, "zz_1_assignsubmission_file/x.txt": b""}, [ADA, LEE])
+def test_a_students_own_names_hand_in_for_nobody_else(tmp_path, system, files, said):
+    """Beside an entry of another student, by which the download is known as the system's."""
+    other = {"moodle": "zz_1_assignsubmission_file/x.txt", "canvas": "zz_9_9_x.txt"}[system]
+    found, told, _, used = collect(tmp_path, {**files, other: b""}, [ADA, LEE], system=system if said else None)
+    assert used == system
     assert found == {"lee": B} or (not found and told.problems), told
 
 

@@ -81,12 +81,66 @@ for size in (600, 800):
     except MemoryError:
         print("held", size)
 """
-SHARED = """
+# what no limit counts: shared memory, also where the first thread has ended, or under a name that is no text; memory
+# that may no longer be written, and the tables of pages that were only read
+UNLIMITED = {
+    "shared": """
 import mmap
+def take():
+    x = mmap.mmap(-1, 2**30)
+    for place in range(0, len(x), 4096):
+        x[place] = 1
+take()
+""",
+    "shared, by another thread": """
+import ctypes, mmap, threading, time
+def take():
+    time.sleep(0.2)
+    x = mmap.mmap(-1, 2**30)
+    for place in range(0, len(x), 4096):
+        x[place] = 1
+    time.sleep(60)
+threading.Thread(target=take).start()
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[__import__("platform").machine()], 0)
+""",
+    "shared, under a name that is no text": """
+import mmap, threading
+open(f"/proc/self/task/{threading.get_native_id()}/comm", "wb").write(b"\\xff")
 x = mmap.mmap(-1, 2**30)
 for place in range(0, len(x), 4096):
     x[place] = 1
-print("through")
+""",
+    "written and then only to be read": """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+for _ in range(12):
+    at = libc.mmap(None, 100 * 2**20, 3, 0x22, -1, 0)
+    ctypes.memset(at, 1, 100 * 2**20)
+    libc.mprotect(ctypes.c_void_p(at), ctypes.c_size_t(100 * 2**20), 1)
+""",
+    "tables of pages": """
+import mmap, numpy
+x = mmap.mmap(-1, 500 * 2**30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)
+numpy.frombuffer(x, "u1")[:: 2**21].sum()
+""",
+}
+GROWS = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+print(libc.mmap(None, ctypes.c_size_t(2**20), 3, 0x122, -1, 0) == 2**64 - 1, ctypes.get_errno())
+"""
+SIGNALS = """
+import fcntl, struct
+for number in (0x8901, 0x8902, 0x5452, 0x8901 + 2**32):
+    try:
+        fcntl.ioctl(3, number, struct.pack("i", 1))
+        print("through", number)
+    except (OSError, OverflowError):
+        pass
+print("done")
 """
 
 
@@ -96,14 +150,22 @@ def test_addresses_may_be_reserved_and_memory_of_its_own_has_the_usual_limit(par
     child.kill()
 
 
-def test_memory_that_others_could_see_has_no_limit_and_is_watched(parent):
+@pytest.mark.parametrize("kind", UNLIMITED)
+def test_memory_that_no_limit_counts_is_watched(parent, kind):
     child = parent.fork()
     with pytest.raises(ChildGone, match="it took more than 700 MiB of memory"):
-        said_by(child, SHARED)
+        said_by(child, UNLIMITED[kind])
     assert not child.unexplained
     again = parent.fork()
     assert said_by(again, "print(len(bytearray(b'x') * 2**28))") == f"{2**28}\n"
     again.kill()
+
+
+def test_no_stack_grows_by_itself_and_no_descriptor_has_an_owner_who_gets_signals(parent):
+    child = parent.fork()
+    assert said_by(child, GROWS) == "True 1\n"
+    assert said_by(child, SIGNALS) == "done\n"
+    child.kill()
 
 
 @pytest.mark.parametrize("join", [torch.stack, torch.hstack, lambda some: torch.cat([one[None] for one in some])])

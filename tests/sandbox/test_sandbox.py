@@ -167,7 +167,7 @@ def test_its_folder_is_its_own_and_emptied(parent):
 
 def test_imports_take_nothing_of_a_submissions_memory():
     """torch alone takes more addresses than are given here, and several GiB where it comes with NVIDIA's libraries."""
-    source = "import mmap\nfor size in (240, 280):\n    mmap.mmap(-1, size * 2**20).close()\n    print(size)"
+    source = "import mmap\nfor size in (240, 280):\n    mmap.mmap(-1, size * 2**20, mmap.MAP_PRIVATE).close()\n    print(size)"
     with WarmParent(jail.Limits(memory=2**28)) as parent:
         child = parent.fork()
         reply, _ = child.request({"op": "cell", "source": source, "name": "cell 1"}, seconds=10.0)

@@ -9,6 +9,7 @@ folder, and answers how it ended and what it cost.
 from __future__ import annotations
 
 import base64
+import contextlib
 import gc
 import json
 import os
@@ -59,7 +60,7 @@ def main(control_fd: int) -> None:
     gc.freeze()
     gc.enable()
     _send(control, {"ok": True})
-    most = Most(settings["disk"], settings["memory"] if settings["reserves"] else None)
+    most = Most(settings["disk"], _taken("self") + settings["memory"] + SPARE if settings["reserves"] else None)
     pid, work, over = 0, settings["work"], ""
     counts_threads = settings["alone"] and settings["uid"] is None
     settings.clear()  # children inherit what this process knows
@@ -153,14 +154,17 @@ def _settle(lock: lockdown.Lockdown, work: str) -> None:
 class Most(NamedTuple):
     """The bytes that a child may take where no limit of the kernel's holds it, and it has to be watched; None: any.
 
-    `shared` is memory that others could see, too: where addresses are reserved without being used, it has no limit.
+    `memory` is all of it, that others could see, too: where addresses are reserved without being used, not all of it
+    has a limit.
     """
 
     disk: int | None
-    shared: int | None
+    memory: int | None
 
 
 NOTHING_TO_WATCH = Most(None, None)
+TAKEN = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:", b"HugetlbPages:")  # in /proc/PID/status, in kB
+SPARE = 2**26  # bytes: memory of its own meets its limit first, and is refused
 
 
 def _watch(control: socket.socket, pid: int, work: str, most: Most) -> str:
@@ -171,7 +175,7 @@ def _watch(control: socket.socket, pid: int, work: str, most: Most) -> str:
     reserve = min(RESERVE, _free(work) // 2)
     over = ""
     while not select.select([control], [], [], LOOK)[0]:
-        if most.shared and not over and _shared(pid) > most.shared:
+        if most.memory and not over and _taken(pid) > most.memory:
             over = "memory"
         if most.disk and not over and _holds_more(work, most.disk):
             over = "disk"
@@ -180,13 +184,17 @@ def _watch(control: socket.socket, pid: int, work: str, most: Most) -> str:
     return over
 
 
-def _shared(pid: int) -> int:
-    """The bytes of a process's memory that others could see, too, and that are no file's; 0 if it has ended."""
-    try:
-        with open(f"/proc/{pid}/status") as file:
-            return next((int(line.split()[1]) * 1024 for line in file if line.startswith("RssShmem:")), 0)
-    except OSError:
-        return 0
+def _taken(pid: int | str) -> int:
+    """The bytes of memory that a process takes, without files, and with its page tables; 0 if it has ended.
+
+    Its first thread may have ended before the others, and then says nothing.
+    """
+    taken = 0
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/status", "rb") as file:
+                taken = max(taken, sum(int(line.split()[1]) * 1024 for line in file if line.startswith(TAKEN)))
+    return taken
 
 
 def _free(folder: str) -> int:
