@@ -142,8 +142,8 @@ print([n for n in range(256) if is_open(n)], os.getuid() != 0, os.getgroups())
         "import os, socket; s = socket.socket(1, 1, 0, os.dup(3)); socket.send_fds(s, [b'x'], [0])",
         "import ctypes; l = ctypes.CDLL(None); l.sysinfo(ctypes.create_string_buffer(200)) == -1 and 1/0",
         "import ctypes as c; c.CDLL(None).mincore(c.c_void_p(id(c) & -4096), 1, c.create_string_buffer(1)) and 1/0",
-        "import mmap; mmap.mmap(-1, 4096).madvise(12)",  # MADV_MERGEABLE
-        "import mmap; mmap.mmap(-1, 4096).madvise(21)",  # MADV_PAGEOUT
+        "import mmap; mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE).madvise(12)",  # MADV_MERGEABLE
+        "import mmap; mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE).madvise(21)",  # MADV_PAGEOUT
         "open('/tmp/elsewhere', 'w')",
         "open('/dev/shm/x', 'w')",
         "import os; os.symlink('/etc', 'etc'); os.listdir('etc')",
@@ -167,7 +167,8 @@ def test_its_folder_is_its_own_and_emptied(parent):
 
 def test_imports_take_nothing_of_a_submissions_memory():
     """torch alone takes more addresses than are given here, and several GiB where it comes with NVIDIA's libraries."""
-    source = "import mmap\nfor size in (240, 280):\n    mmap.mmap(-1, size * 2**20, mmap.MAP_PRIVATE).close()\n    print(size)"
+    take = "mmap.mmap(-1, size * 2**20, flags=mmap.MAP_PRIVATE).close()"
+    source = f"import mmap\nfor size in (240, 280):\n    {take}\n    print(size)"
     with WarmParent(jail.Limits(memory=2**28)) as parent:
         child = parent.fork()
         reply, _ = child.request({"op": "cell", "source": source, "name": "cell 1"}, seconds=10.0)

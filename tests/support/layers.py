@@ -122,8 +122,11 @@ def _(): os.fork() or os._exit(0)
 @probe("memory without a file, keyrings, io_uring and the like")
 def _(): os.memfd_create("x")
 
+@probe("memory that it shares with nobody")
+def _(): mmap.mmap(-1, 4096)
+
 @probe("more memory than it was given")
-def _(): mmap.mmap(-1, 8 * 2**30)
+def _(): mmap.mmap(-1, 8 * 2**30, flags=mmap.MAP_PRIVATE)
 
 @probe("larger files")
 def _(): os.ftruncate(os.open("large", os.O_CREAT | os.O_RDWR), 2**24)
@@ -194,6 +197,7 @@ def held_by(root=None, version=None):
         "other programs": {"system calls", "Landlock"},
         "processes that outlive it": {"system calls"},
         "memory without a file, keyrings, io_uring and the like": {"system calls"},
+        "memory that it shares with nobody": {"system calls"},
         "more memory than it was given": {"limits"},
         "larger files": {"limits"},
         "more of the disk": {"bubblewrap"},
