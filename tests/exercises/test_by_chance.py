@@ -19,8 +19,14 @@ def solution(exercise):
     return Local(namespace_of(exercise, *cells), cells[-1])
 
 
-@pytest.mark.parametrize("exercise, seed", [("LatentAttention", 205808341910916)])
-def test_the_solution_gets_full_marks_where_random_weights_hide_a_token(graders, exercise, seed):
+@pytest.mark.parametrize(
+    "exercise, seed",
+    [
+        ("LatentAttention", 205808341910916),  # random weights hide a token
+        ("train_by_recipe", 636),  # the first step is clipped, which a gradient as small as AdamW's epsilon shows
+    ],
+)
+def test_the_solution_gets_full_marks_at_a_seed_that_has_cost_it_points(graders, exercise, seed):
     assert [check.message for check in graders.run(exercise, solution(exercise), seed).failed()] == []
 
 

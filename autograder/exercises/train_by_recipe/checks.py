@@ -131,7 +131,8 @@ def test_arguments(submission: Submission, draw: Draw) -> None:
     """The defaults, the generator, and a warm-up that is too long: a `ValueError`, before any weight has moved."""
     sample, model, data = sampled(submission, draw), Model(submission, draw), shortest(draw)
     sample(model.proxy, data, 1, seed=1)
-    same_weights(model, model.trained(data, [1e-3])[1], "a step with no more arguments than the model, the text and 1")
+    end = model.trained(data, [1e-3], 1.0)[1]
+    same_weights(model, end, "a step with no more arguments than the model, the text and 1")
     model, data, _ = clipping_case(submission, draw, in_train=12.0, max_norm=1.0)
     sample(model.proxy, data, STEPS, 2, PEAK, seed=1)
     end = model.trained(data, schedule(STEPS, PEAK), 1.0)[1]
