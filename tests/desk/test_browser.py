@@ -8,6 +8,7 @@ from chrome import BROWSER, chromium, faults_in_all_lights, text, until
 from desk_browser import NAME
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.expected_conditions import staleness_of
 
 pytestmark = pytest.mark.skipif(not BROWSER, reason="needs chromium")
 
@@ -41,7 +42,9 @@ def file(desk, tmp_path):
 
 def log_in(window, link):
     window.get(link)
-    window.find_element(By.CSS_SELECTOR, "main button, form button").click()
+    button = window.find_element(By.CSS_SELECTOR, "main button, form button")
+    button.click()
+    until(lambda: staleness_of(button)(window))  # or what is asked for next may come before the key is taken
 
 
 def test_a_students_pages(desk, window, file):
