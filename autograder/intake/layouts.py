@@ -258,12 +258,9 @@ def system_of(download: Download) -> str:
     if _metadata_in(download):
         return "gradescope"
     names = [download.full_name(entry) for entry in download.entries(_top(download)) if entry not in download.messages]
-    known = {
-        system: sum(owner_of(name) is not None for name in names)
-        for system, layout in LAYOUTS.items()
-        if layout.reader not in (None, mail)
-        for owner_of in [_reader(system, layout.reader, names)]
-    }
+    named = {system: layout.reader for system, layout in LAYOUTS.items() if layout.reader not in (None, mail)}
+    readers = {system: _reader(system, reader, names) for system, reader in named.items()}
+    known = {system: sum(reader(name) is not None for name in names) for system, reader in readers.items()}
     most = max(known.values())
     if most * 2 < max(1, len(names)):
         return "mail"

@@ -81,34 +81,28 @@ for size in (600, 800):
     except MemoryError:
         print("held", size)
 """
+TAKE = """
+import ctypes, mmap, threading, time
+def take(after=0, keep=0):
+    time.sleep(after)
+    x = mmap.mmap(-1, 2**30)
+    for place in range(0, len(x), 4096):
+        x[place] = 1
+    time.sleep(keep)
+"""
 # what no limit counts: shared memory, also where the first thread has ended, or under a name that is no text; memory
 # that may no longer be written, and the tables of pages that were only read
 UNLIMITED = {
-    "shared": """
-import mmap
-def take():
-    x = mmap.mmap(-1, 2**30)
-    for place in range(0, len(x), 4096):
-        x[place] = 1
-take()
-""",
-    "shared, by another thread": """
-import ctypes, mmap, threading, time
-def take():
-    time.sleep(0.2)
-    x = mmap.mmap(-1, 2**30)
-    for place in range(0, len(x), 4096):
-        x[place] = 1
-    time.sleep(60)
-threading.Thread(target=take).start()
+    "shared": TAKE + "take()",
+    "shared, by another thread": TAKE
+    + """
+threading.Thread(target=take, args=(0.2, 60)).start()
 ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[__import__("platform").machine()], 0)
 """,
-    "shared, under a name that is no text": """
-import mmap, threading
+    "shared, under a name that is no text": TAKE
+    + """
 open(f"/proc/self/task/{threading.get_native_id()}/comm", "wb").write(b"\\xff")
-x = mmap.mmap(-1, 2**30)
-for place in range(0, len(x), 4096):
-    x[place] = 1
+take()
 """,
     "written and then only to be read": """
 import ctypes

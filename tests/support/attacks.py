@@ -42,10 +42,9 @@ LIMITS = jail.Limits(memory=2 * 2**30, file_bytes=4 * 2**20, disk=16 * 2**20, cp
 DEADLINES = {"cell", "call", "exercise", "notebook", "submission"}
 LEVEL = os.environ.get("HOSTILE_LEVEL", "full")  # of the sandbox in which the suite is run
 DEVICE = os.environ.get("HOSTILE_DEVICE", "cpu")  # that this sandbox lets its children use
-HAS_GPU = os.path.exists("/dev/nvidiactl")
 # MiB by which the trusted process may grow, unless an attack says otherwise. It tries mistakes on a GPU, too, and the
 # first wrong answer brings CUDA and its kernels along: 500 to 900 MiB on an H200
-MEMORY = 1536 if HAS_GPU else 512
+MEMORY = 1536 if os.path.exists("/dev/nvidiactl") else 512
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,7 @@ class Attack:
 
     @property
     def limits(self):
-        given = self.expect.get("limits", {})
-        if "call" in given and HAS_GPU:
-            given = {**given, "call": max(given["call"], 3.0)}  # in which CUDA starts
-        return replace(LIMITS, **given)
+        return replace(LIMITS, **self.expected.get("limits", {}))
 
     def code(self, world):
         """The attacking Python code with its placeholders filled in; None where there is none."""
@@ -113,11 +109,11 @@ def attacks():
         expect = json.loads(path.read_text(encoding="utf-8"))
         if not {"tries", "exercise", "score", "status"} <= expect.keys() <= KEYS:
             raise ValueError(f"{path}: the keys must be among {sorted(KEYS)}")
-        if not expect.get("limits", {}).keys() <= DEADLINES:
+        if not {*expect.get("limits", {}), *expect.get("cuda", {}).get("limits", {})} <= DEADLINES:
             raise ValueError(f"{path}: an attack may change deadlines only, so that all share one warm sandbox")
         for special in ("process", "cuda"):
-            if not expect.get(special, {}).keys() <= {"status", "seen", "through"}:
-                raise ValueError(f"{path}: with {special}, only status, seen and through may differ")
+            if not expect.get(special, {}).keys() <= {"status", "seen", "through", "limits"}:
+                raise ValueError(f"{path}: with {special}, only status, seen, through and limits may differ")
         found.append(Attack(path.parent, expect))
     return found
 

@@ -122,7 +122,7 @@ def _(): os.fork() or os._exit(0)
 @probe("memory without a file, keyrings, io_uring and the like")
 def _(): os.memfd_create("x")
 
-@probe("memory that it shares with nobody")
+@probe("shared memory without a file")
 def _(): mmap.mmap(-1, 4096)
 
 @probe("more memory than it was given")
@@ -197,7 +197,7 @@ def held_by(root=None, version=None):
         "other programs": {"system calls", "Landlock"},
         "processes that outlive it": {"system calls"},
         "memory without a file, keyrings, io_uring and the like": {"system calls"},
-        "memory that it shares with nobody": {"system calls"},
+        "shared memory without a file": {"system calls"},
         "more memory than it was given": {"limits"},
         "larger files": {"limits"},
         "more of the disk": {"bubblewrap"},
