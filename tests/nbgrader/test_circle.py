@@ -10,7 +10,7 @@ import sys
 import formgrader
 import pytest
 from conftest import ROOT, cell_of, hand_in, load
-from formgrader import idle, opened, until
+from formgrader import opened, typed, until
 from nbgrader.api import Gradebook
 
 from autograder.mistakes.bank import bank
@@ -76,16 +76,6 @@ def click(browser, server, page, row, button):
     said = browser.execute_script(box)
     assert browser.execute_script("return !!document.querySelector('#success-modal')"), said
     return said
-
-
-def typed(browser, field, text):
-    """Type a text into a field of the page on which one grades."""
-    element = browser.find_element("id", field)
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-    element.clear()
-    element.send_keys(text)
-    browser.execute_script("document.activeElement.blur()")
-    idle(browser)
 
 
 def grades_of(place, student):

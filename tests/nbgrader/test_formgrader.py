@@ -9,7 +9,7 @@ import formgrader
 import pytest
 import warm
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
-from formgrader import idle, opened, until
+from formgrader import idle, opened, typed, until
 from mangling import code
 from nbgrader.api import Gradebook
 
@@ -232,13 +232,7 @@ def test_typed_scores_and_comments_stay(place, server, browser):
     path = address(place, "mallory")
     opened(browser, server, path)
     for field, text in ((QUESTION, "0.5"), ("attention", "3"), (f"{QUESTION}-comment", "Not yet.")):
-        browser.execute_script(
-            "arguments[0].scrollIntoView({block: 'center'})", typed := browser.find_element("id", field)
-        )
-        typed.clear()
-        typed.send_keys(text)
-    browser.execute_script("document.activeElement.blur()")
-    idle(browser)
+        typed(browser, field, text)
     browser.execute_script(CLICK)
     idle(browser)
     opened(browser, server, path)

@@ -12,6 +12,7 @@ import urllib.request
 
 import pytest
 from conftest import ROOT
+from selenium import webdriver
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 TOKEN = "token-of-this-test"
@@ -73,7 +74,6 @@ def browser(server, folder):
     """A browser that is logged in, with its profile in the folder; skips the test where there is none."""
     if not (BROWSER and DRIVER):
         pytest.skip("there is no chromium with chromedriver")
-    webdriver = pytest.importorskip("selenium.webdriver")
     options = webdriver.ChromeOptions()
     options.binary_location = BROWSER
     quiet = "gpu quic background-networking component-update sync extensions dev-shm-usage".split()
@@ -95,6 +95,19 @@ def opened(browser, server, path):
     browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": MATHJAX})
     browser.get(server.url + path)
     until(lambda: browser.execute_script(READY))
+
+
+def typed(browser, field, text):
+    """Type a text into a field of the page on which one grades, in place of what is there.
+
+    All of it is selected and typed over, as a person would: Selenium's `clear` sends a change of its own, and on a busy
+    machine the server may store that empty score after the typed one.
+    """
+    element = browser.find_element("id", field)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.send_keys(webdriver.Keys.CONTROL, "a", webdriver.Keys.NULL, text)
+    browser.execute_script("document.activeElement.blur()")
+    idle(browser)
 
 
 def until(is_true):
