@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import operator
 import time
 from collections import Counter, defaultdict
@@ -63,6 +64,7 @@ KEPT = 32  # banks, each with the behaviour of its mistakes on the inputs of one
 ORIGINAL = 0.75  # the share of a notebook's statements that stand in an answer that is called the notebook's
 NOT_READ = (NoDefinition, OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError)  # as Python text
 MISSING = ("NotImplementedError", "NameError")  # errors of what is not written
+LEADING = 4  # mistakes that may be the first of two where these are told apart by their first wrong answers
 DOUBTS = 2  # failed checks that two mistakes may explain only by what the one does to the other
 
 
@@ -279,11 +281,17 @@ class First(NamedTuple):
 class Comparison:
     """Whether the student is like an answer in a failed check. What is wrong `first` in each must be alike, too.
 
-    To see that takes a few requests, and it rules out nearly all that whole checks would.
+    To see that takes a few requests, and it rules out nearly all that whole checks would. `first_wrong` gives the
+    student's first answers that are not those of another one; `first` are these `beside` that one, or the right ones.
     """
 
     alike: Alike
-    first: Sequence[First]
+    first_wrong: Callable[[Behaviour | None], Sequence[First]]
+    beside: Behaviour | None = None
+
+    @functools.cached_property
+    def first(self) -> Sequence[First]:
+        return self.first_wrong(self.beside)
 
     def __call__(self, one: Behaviour, check: str) -> bool:
         return self.alike(one, check)
@@ -292,7 +300,7 @@ class Comparison:
 class Group(NamedTuple):
     """Mistakes that may explain everything together, and in how many failed checks that is in doubt."""
 
-    doubts: int
+    doubts: float
     members: tuple[Behaviour, ...]
 
 
@@ -476,7 +484,7 @@ class Search:
 
     def _together_by_all_means(self) -> list[Mistake]:
         """Several mistakes that explain everything: by the student's answers, else by what the checks saw."""
-        by_answers = self._together(self._by_answers) if self._has_answers() else []
+        by_answers = (self._led() or self._together(self._by_answers)) if self._has_answers() else []
         return by_answers or self._together(self._by_what_was_seen)
 
     def _by_answers(self, besides: Collection[str] = (), beside: Behaviour | None = None) -> Comparison:
@@ -485,7 +493,7 @@ class Search:
         def alike(one: Behaviour, name: str) -> bool:
             return name in besides or self._answers_alike_in(one, name)
 
-        return Comparison(alike, self._first_wrong(besides, beside, seen=False))
+        return Comparison(alike, functools.partial(self._first_wrong, besides, seen=False), beside)
 
     def _by_what_was_seen(self, besides: Collection[str] = ()) -> Comparison:
         """The other comparison."""
@@ -493,7 +501,7 @@ class Search:
         def alike(one: Behaviour, name: str) -> bool:
             return name in besides or self._is_alike(one, name)
 
-        return Comparison(alike, self._first_wrong(besides, None, seen=True))
+        return Comparison(alike, functools.partial(self._first_wrong, besides, seen=True))
 
     def _first_wrong(self, besides: Collection[str], beside: Behaviour | None, seen: bool) -> list[First]:
         """The first wrong answers, those after the fewest requests first; `beside`: that are not what this one gives.
@@ -675,9 +683,39 @@ class Search:
         if self._answers_alike(one):
             return []
         odd = [name for name in self.failed if not self._answers_alike_in(one, name)]
-        others = [other for other in self.singles if not all(other.is_idle(name) for name in odd)]
-        pairs = (Group(DOUBTS, (one, other)) for other in others if other is not one)
-        return self._in_common(pairs, self._by_answers(beside=one))
+        is_alike = self._by_answers(beside=one)
+        pairs = (pair for pair in self._pairs_with(one, is_alike) if not all(pair[1].is_idle(name) for name in odd))
+        return self._in_common((Group(DOUBTS, pair) for pair in pairs), is_alike)
+
+    def _led(self) -> list[Mistake]:
+        """Two mistakes that explain everything, where one of them gives all of the student's first wrong answers.
+
+        The other one is hidden there: it shows where the student's answers are no longer those of the first. To ask all
+        pairs for these takes less than to ask each mistake what it does in whole checks.
+        """
+        is_alike = self._by_answers()
+        leading = [one for one in self.singles if is_alike.first and self._begins_alike_in_all(one, is_alike.first)]
+        beside = {one: self._by_answers(beside=one) for one in leading[:LEADING]}
+        pairs = [pair for one, shows in beside.items() if shows.first for pair in self._pairs_with(one, shows)]
+        explaining = [pair for pair in pairs if self._explain_everything(pair, is_alike)]
+        groups = [Group(self._doubts_about(pair, is_alike), pair) for pair in explaining]
+        return self._in_common(sorted(groups, key=lambda group: group.doubts), is_alike)
+
+    def _pairs_with(self, one: Behaviour, is_alike: Comparison) -> Iterator[tuple[Behaviour, Behaviour]]:
+        """The pairs of it and another mistake that give the student's first wrong answers."""
+        for other in self.singles:
+            together = self.behaviours.of([one.mistake, other.mistake]) if other is not one else None
+            if together and self._begins_alike_in_all(together, is_alike.first):
+                yield one, other
+
+    def _begins_alike_in_all(self, one: Behaviour, firsts: Iterable[First]) -> bool:
+        return all(self._begins_alike(one, first) for first in firsts)
+
+    def _doubts_about(self, group: Sequence[Behaviour], is_alike: Comparison) -> float:
+        """In how many failed checks it is in doubt whether they explain it; infinite if one of them is ruled out."""
+        if any(not one.mistake.variant and self._is_ruled_out(one) for one in group) or self._clash(group):
+            return math.inf
+        return self._doubts([self._effect(one, is_alike) for one in group])
 
     def _together(self, compare: Callable[[Collection[str]], Comparison]) -> list[Mistake]:
         """What all combinations of two mistakes that explain everything have in common; else the same for three.
@@ -774,9 +812,12 @@ class Search:
         """Those candidates that may explain everything beside the others: what costs least is asked of each first."""
         quiet = [check for check in self.passed if all(other.is_idle(check.name) for other in others)]
         effects = [self._effect(other, is_alike) for other in others]
+        firsts = [*is_alike.first, *is_alike.first_wrong(self.behaviours.of([other.mistake for other in others]))]
         for one in candidates:
-            if self._settles_the_rest(one, effects, is_alike) and not self._is_ruled_out(one, quiet):
-                yield one
+            together = self.behaviours.of([member.mistake for member in (*others, one)])
+            if together and self._begins_alike_in_all(together, firsts):
+                if self._settles_the_rest(one, effects, is_alike) and not self._is_ruled_out(one, quiet):
+                    yield one
 
     def _settles_the_rest(self, one: Behaviour, effects: Sequence[Effect], is_alike: Alike) -> bool:
         """Whether, beside others with these effects, it leaves few doubts: asked only where these leave some."""
@@ -906,8 +947,7 @@ class Search:
         self.tried.add(frozenset(one.mistake.key for one in group))
         if len(self.tried) > TRIED:
             raise Exhausted
-        begins_alike = all(self._begins_alike(together, first) for first in is_alike.first)
-        return begins_alike and self._explains_everything(together, is_alike)
+        return self._begins_alike_in_all(together, is_alike.first) and self._explains_everything(together, is_alike)
 
     def _explains_everything(self, one: Behaviour, is_alike: Alike) -> bool:
         """Whether it fails exactly what the student failed, each check in the same way."""

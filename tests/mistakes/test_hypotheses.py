@@ -108,6 +108,24 @@ def test_the_first_wrong_answers_rule_out_what_whole_checks_would(monkeypatch):
     assert names == same == set(pair.ids) and few < many
 
 
+def test_what_one_mistake_hides_of_another_is_found_without_asking_all_of_them_in_whole_checks(monkeypatch):
+    """One gives all first wrong answers; the other one shows where the student's are no longer those of the first."""
+    of, graders = bank("ParallelCoAttention"), Graders()
+    pair = composed(right(of), of["layers-exchanged"], of["masks-not-taken"])
+    run = graders.run("ParallelCoAttention", pair.local(), 1)
+    ran, whole = [], Behaviour._run
+    monkeypatch.setattr(Behaviour, "_run", lambda self, check: (ran.append(self), whole(self, check)))
+    found = []
+    for without in (False, True):
+        if without:
+            monkeypatch.setattr(Search, "_led", lambda self: [])
+        found.append({mistake.id for mistake in Search(run, Behaviours(of, graders, 1), Odds()).mistakes()})
+        found.append(len(ran))
+        ran.clear()
+    names, few, same, many = found
+    assert names == same == set(pair.ids) and few < 0.6 * many
+
+
 def test_first_answers_are_those_that_all_of_them_begin_with():
     of, graders = bank("softmax"), Graders()
     all_of_them = Behaviours(of, graders, 1).of([of["not-divided"]]).answers("test_any_dimension")
