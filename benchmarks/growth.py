@@ -1,4 +1,4 @@
-"""What a class costs as it grows: `python benchmarks/growth.py [NN ...] [--sizes 100,1000,10000] [--jobs N]`.
+"""What a class costs as it grows: `python benchmarks/growth.py [NN ...] [--sizes 100,1000,10000] [--kind right]`.
 
 Grades a class of every size, then again with nothing changed. What each costs beyond the one before it is the cost of
 one more submission, without the start and without what is found out about mistakes once per batch. Ten thousand
@@ -20,6 +20,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("assignments", nargs="*", metavar="NN", help="default: all")
     parser.add_argument("--sizes", default="100,1000,10000", metavar="N,N,…", help="default: 100,1000,10000")
+    parser.add_argument("--kind", choices=classes.KINDS, default="mixed", help="of submissions (default: mixed)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="of `autograder grade` (default: 2)")
     options = parser.parse_args()
     names = [course.find_assignment(name).name for name in options.assignments]
@@ -29,7 +30,7 @@ def main():
         built = classes.build(Path(folder) / "built")
         for size in map(int, options.sizes.split(",")):
             measuring.say(f"grading {size} submissions, and again ...")
-            place = classes.with_class(built, Path(folder) / str(size), size, names=names)
+            place = classes.with_class(built, Path(folder) / str(size), size, options.kind, names=names)
             first = classes.grade(place, "--jobs", str(options.jobs))
             again = classes.grade(place, "--jobs", str(options.jobs))
             rows.append(row(size, first, again, smaller))

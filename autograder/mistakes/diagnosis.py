@@ -101,8 +101,9 @@ class Diagnostician:
         behaviours = self._behaviours(run.exercise, run.seed)
         if behaviours is None:
             return False
-        names = [name for name in behaviours.of_kind(KIND) if name in run.transcripts]
-        return says_little((run.transcripts[name], behaviours.right.at(name).transcript) for name in names)
+        seen = {name: run.transcripts[name] for name in behaviours.of_kind(KIND) if name in run.transcripts}
+        both = ((behaviours.plain(name, one), behaviours.right.at(name).transcript) for name, one in seen.items())
+        return says_little(both)
 
     def ask_ahead(self, run: ExerciseRun) -> None:
         """Ask for all that `stands_on` compares: later, the student's code may have seen solutions."""
@@ -322,7 +323,8 @@ class Search:
         self.together = Odds()  # of combinations: which check tells them from this answer
         self.lifted = frozenset(name for fact in beside for name in fact.checks)
         self.apart = frozenset(name for fact in beside for name in fact.parameters)
-        self.transcripts = {name: self._without_those_apart(seen) for name, seen in run.transcripts.items()}
+        seen = {name: behaviours.plain(name, transcript) for name, transcript in run.transcripts.items()}
+        self.transcripts = {name: self._without_those_apart(transcript) for name, transcript in seen.items()}
         self.checks = [check for check in run.judged() if check.name not in self.lifted]
         self.failed = {check.name: check for check in run.rejected() if check.name not in self.lifted}
         self.passed = [check for check in self.checks if check.passed]

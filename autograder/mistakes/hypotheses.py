@@ -25,8 +25,12 @@ from .fitted import Given, given_in
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, GradedCheck, Graders
+    from ..checks.source_text import Source
+    from ..sandbox.inside import wire
     from .learnt import Learnt
 
+
+VALUE_ERROR = ("error", "ValueError")  # how a refusal begins in a transcript
 
 Keys: TypeAlias = tuple[tuple[str, int], ...]  # of mistakes
 
@@ -118,16 +122,63 @@ def without_numbers(reason: str) -> str:
     return re.sub(r"`[^`]*`|-?\d+(\.\d+)?(e[-+]?\d+)?%?", "#", reason)
 
 
+class WithoutWords:
+    """A right answer whose ValueErrors say nothing, behind the interface of a submission."""
+
+    def __init__(self, local: Local) -> None:
+        self.local = local
+
+    def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
+        reply, answer = self.local.ask(message, tensors)
+        return ({**reply, "error": {**reply["error"], "message": ""}} if refuses(reply) else reply), answer
+
+    def source(self, name: str) -> Source:
+        return self.local.source(name)
+
+
+class Refusals(RecordingTransport):
+    """A transport that also records which requests were `refused` with a ValueError."""
+
+    def __init__(self, local: Local) -> None:
+        super().__init__(local)
+        self.refused: list[bool] = []
+
+    def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
+        answer = super().ask(message, tensors)
+        self.refused.append(refuses(answer[0]))
+        return answer
+
+
+def refuses(reply: wire.Message) -> bool:
+    """Whether a reply is a ValueError."""
+    return not replies.succeeded(reply) and replies.failure(reply).value_error
+
+
+def without_words(entries: Sequence[tuple[Any, ...]], refused: Sequence[bool]) -> list[tuple[Any, ...]]:
+    """The same without what ValueErrors say where a right answer is `refused` as well."""
+    both = itertools.zip_longest(entries, refused[: len(entries)], fillvalue=False)
+    return [(*VALUE_ERROR, []) if is_right and entry[:2] == VALUE_ERROR else entry for entry, is_right in both]
+
+
 class Questions:
     """The requests that a check makes of a right answer, and which of them have values that are always the same."""
 
     def __init__(self, check: GradedCheck, right: Hypothesis, seed: int, gates: dict[str, Passage]) -> None:
         """`gates` are those that this right answer was asked before; those asked now are added."""
         local = right.local()
-        self.asked = RecordingTransport(local)
+        self.asked = Refusals(local)
         submission = Submission(self.asked, gates=Gates(local, gates))
         check.call(submission, seed)
         self.kept = submission.kept
+        self.refusals = [entry[:2] == VALUE_ERROR for entry in submission.transcript.entries]
+        self.check, self.right, self.seed, self.gates = check, right, seed, gates
+
+    @functools.cached_property
+    def are_about_words(self) -> bool:
+        """Whether a right answer fails the check if its ValueErrors say nothing; else everybody words them freely."""
+        silent = WithoutWords(self.right.local())
+        gates = Gates(silent, self.gates)
+        return any(self.asked.refused) and self.check.call(Submission(silent, gates=gates), self.seed) is not None
 
     def compared(self, answers: Iterable[Answer], many: int | None = None) -> Transcript:
         """The answers in a form that can be compared, up to one that could not be prepared. Raises WireError.
@@ -146,7 +197,11 @@ class Questions:
             found.append(("error", *told(failure)))
             if failure.done < before:  # what follows would be about an object that is not there
                 break
-        return Transcript(found)
+        return Transcript(found if self.are_about_words else without_words(found, self.asked.refused))
+
+    def plain(self, seen: Transcript) -> Transcript:
+        """What the check saw, without what ValueErrors said where a right answer raises one, unless it reads that."""
+        return seen if self.are_about_words else Transcript(without_words(seen.entries, self.refusals))
 
 
 class Behaviour:
@@ -198,6 +253,7 @@ class Behaviour:
         reasons = {check.name: without_numbers(check.reason) for check in run.failed()}
         for check, seen in run.transcripts.items():
             line = run.places[check].code if check in run.places else ""
+            seen = self.behaviours.plain(check, seen)
             self.found[check] = Observation(check in reasons, seen, reasons.get(check, ""), line)
 
     def answers(self, check: str) -> Transcript:
@@ -277,6 +333,11 @@ class Behaviours:
             self.set_chance(check)
             self.asked[check] = Questions(self.checks[check], self.right.hypothesis, self.seed, self.right.gates)
         return self.asked[check]
+
+    def plain(self, check: str, seen: Transcript) -> Transcript:
+        """What a check saw, without the words of refusals that everybody words freely, see `Questions.plain`."""
+        has_refusals = any(entry[:2] == VALUE_ERROR for entry in seen.entries)
+        return self.questions(check).plain(seen) if has_refusals else seen
 
     def set_chance(self, check: str) -> None:
         """Let what is drawn without a seed be the same in each process: names shall not come by luck."""

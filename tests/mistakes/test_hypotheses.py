@@ -126,6 +126,20 @@ def test_what_one_mistake_hides_of_another_is_found_without_asking_all_of_them_i
     assert names == same == set(pair.ids) and few < 0.6 * many
 
 
+def test_how_a_refusal_is_worded_counts_where_the_check_reads_it_alone():
+    """Numbers in the message of a ValueError are everybody's own, unless a right answer needs them to pass."""
+    behaviours = Behaviours(bank("top_p"), Graders(), 1)
+    assert not behaviours.questions("test_refused").are_about_words
+    refused, silent = ("error", "ValueError", ["0", "1"]), ("error", "ValueError", [])
+    seen = Transcript([refused, ("called", []), refused])  # the first is no refusal of the right answer's
+    assert behaviours.plain("test_refused", seen).entries == [refused, ("called", []), silent]
+    behaviours = Behaviours(bank("get_batch"), Graders(), 1)
+    (check,) = [name for name in behaviours.checks if behaviours.questions(name).are_about_words]
+    right = behaviours.right.at(check).transcript
+    assert ("error", "ValueError") in [entry[:2] for entry in right.entries]
+    assert behaviours.plain(check, right).entries == right.entries
+
+
 def test_first_answers_are_those_that_all_of_them_begin_with():
     of, graders = bank("softmax"), Graders()
     all_of_them = Behaviours(of, graders, 1).of([of["not-divided"]]).answers("test_any_dimension")
