@@ -156,8 +156,11 @@ def refuses(reply: wire.Message) -> bool:
 
 def without_words(entries: Sequence[tuple[Any, ...]], refused: Sequence[bool]) -> list[tuple[Any, ...]]:
     """The same without what ValueErrors say where a right answer is `refused` as well."""
-    both = itertools.zip_longest(entries, refused[: len(entries)], fillvalue=False)
-    return [(*VALUE_ERROR, []) if is_right and entry[:2] == VALUE_ERROR else entry for entry, is_right in both]
+    free = {place for place, is_right in enumerate(refused) if is_right}
+    return [
+        (*VALUE_ERROR, []) if place in free and entry[:2] == VALUE_ERROR else entry
+        for place, entry in enumerate(entries)
+    ]
 
 
 class Questions:
