@@ -64,7 +64,7 @@ KEPT = 32  # banks, each with the behaviour of its mistakes on the inputs of one
 ORIGINAL = 0.75  # the share of a notebook's statements that stand in an answer that is called the notebook's
 NOT_READ = (NoDefinition, OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError)  # as Python text
 MISSING = ("NotImplementedError", "NameError")  # errors of what is not written
-LEADING = 4  # mistakes that may be the first of two where these are told apart by their first wrong answers
+LEADING = 4  # mistakes that may hide another one, each tried with all others
 DOUBTS = 2  # failed checks that two mistakes may explain only by what the one does to the other
 
 
@@ -323,8 +323,9 @@ class Search:
         self.together = Odds()  # of combinations: which check tells them from this answer
         self.lifted = frozenset(name for fact in beside for name in fact.checks)
         self.apart = frozenset(name for fact in beside for name in fact.parameters)
-        seen = {name: behaviours.plain(name, transcript) for name, transcript in run.transcripts.items()}
-        self.transcripts = {name: self._without_those_apart(transcript) for name, transcript in seen.items()}
+        self.transcripts = {
+            name: self._without_those_apart(behaviours.plain(name, seen)) for name, seen in run.transcripts.items()
+        }
         self.checks = [check for check in run.judged() if check.name not in self.lifted]
         self.failed = {check.name: check for check in run.rejected() if check.name not in self.lifted}
         self.passed = [check for check in self.checks if check.passed]
@@ -486,7 +487,7 @@ class Search:
 
     def _together_by_all_means(self) -> list[Mistake]:
         """Several mistakes that explain everything: by the student's answers, else by what the checks saw."""
-        by_answers = (self._led() or self._together(self._by_answers)) if self._has_answers() else []
+        by_answers = (self._one_that_hides_another() or self._together(self._by_answers)) if self._has_answers() else []
         return by_answers or self._together(self._by_what_was_seen)
 
     def _by_answers(self, besides: Collection[str] = (), beside: Behaviour | None = None) -> Comparison:
@@ -689,7 +690,7 @@ class Search:
         pairs = (pair for pair in self._pairs_with(one, is_alike) if not all(pair[1].is_idle(name) for name in odd))
         return self._in_common((Group(DOUBTS, pair) for pair in pairs), is_alike)
 
-    def _led(self) -> list[Mistake]:
+    def _one_that_hides_another(self) -> list[Mistake]:
         """Two mistakes that explain everything, where one of them gives all of the student's first wrong answers.
 
         The other one is hidden there: it shows where the student's answers are no longer those of the first. To ask all

@@ -67,7 +67,7 @@ def _of_all(
 
 def _entries(student: Any, mistake: Any, right: Any, in_float64: float) -> Likeness:
     found = _compared(student, mistake, right, in_float64)
-    if not found.alike and _refuses(right) and _goes_on(mistake) and _goes_on(student):
+    if not found.alike and refuses(right) and _goes_on(mistake) and _goes_on(student):
         # what becomes of it depends on how the rest is written
         return Likeness(True, telling=True, loosely=True)
     return found
@@ -82,7 +82,7 @@ def accepts_alike(student: Transcript, mistake: Transcript, right: Transcript) -
     if not len(student.entries) == len(mistake.entries) == len(right.entries):
         return False
     for one, other, expected in zip(student.entries, mistake.entries, right.entries, strict=True):
-        if _refuses(expected):
+        if refuses(expected):
             if _goes_on(one) is not _goes_on(other) or (other[0] == "error" and one[0] != "error"):
                 return False
             differs = differs or _goes_on(other)
@@ -94,11 +94,11 @@ def accepts_alike(student: Transcript, mistake: Transcript, right: Transcript) -
 def may_accept(student: Transcript, right: Transcript) -> bool:
     """Whether the student accepts anything that the right answer refuses: else `accepts_alike` is False."""
     both = zip(student.entries, right.entries, strict=False)
-    return any(_refuses(expected) and _goes_on(one) for one, expected in both)
+    return any(refuses(expected) and _goes_on(one) for one, expected in both)
 
 
-def _refuses(entry: Any) -> bool:
-    """Whether what was asked was refused with a ValueError."""
+def refuses(entry: Any) -> bool:
+    """Whether an entry of a transcript says that what was asked was refused with a ValueError."""
     return isinstance(entry, tuple) and entry[:2] == ("error", "ValueError")
 
 

@@ -20,7 +20,7 @@ from ..sandbox import replies
 from . import bank as banks
 from . import own_softmax
 from .bank import Bank, BankError, Mistake
-from .evidence import likeness
+from .evidence import likeness, refuses
 from .fitted import Given, given_in
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ..sandbox.inside import wire
     from .learnt import Learnt
 
-
-VALUE_ERROR = ("error", "ValueError")  # how a refusal begins in a transcript
 
 Keys: TypeAlias = tuple[tuple[str, int], ...]  # of mistakes
 
@@ -130,13 +128,13 @@ class WithoutWords:
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         reply, answer = self.local.ask(message, tensors)
-        return ({**reply, "error": {**reply["error"], "message": ""}} if refuses(reply) else reply), answer
+        return ({**reply, "error": {**reply["error"], "message": ""}} if is_value_error(reply) else reply), answer
 
     def source(self, name: str) -> Source:
         return self.local.source(name)
 
 
-class Refusals(RecordingTransport):
+class RecordingRefusals(RecordingTransport):
     """A transport that also records which requests were `refused` with a ValueError."""
 
     def __init__(self, local: Local) -> None:
@@ -145,11 +143,11 @@ class Refusals(RecordingTransport):
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         answer = super().ask(message, tensors)
-        self.refused.append(refuses(answer[0]))
+        self.refused.append(is_value_error(answer[0]))
         return answer
 
 
-def refuses(reply: wire.Message) -> bool:
+def is_value_error(reply: wire.Message) -> bool:
     """Whether a reply is a ValueError."""
     return not replies.succeeded(reply) and replies.failure(reply).value_error
 
@@ -157,10 +155,7 @@ def refuses(reply: wire.Message) -> bool:
 def without_words(entries: Sequence[tuple[Any, ...]], refused: Sequence[bool]) -> list[tuple[Any, ...]]:
     """The same without what ValueErrors say where a right answer is `refused` as well."""
     free = {place for place, is_right in enumerate(refused) if is_right}
-    return [
-        (*VALUE_ERROR, []) if place in free and entry[:2] == VALUE_ERROR else entry
-        for place, entry in enumerate(entries)
-    ]
+    return [(*e[:2], []) if place in free and refuses(e) else e for place, e in enumerate(entries)]
 
 
 class Questions:
@@ -169,11 +164,11 @@ class Questions:
     def __init__(self, check: GradedCheck, right: Hypothesis, seed: int, gates: dict[str, Passage]) -> None:
         """`gates` are those that this right answer was asked before; those asked now are added."""
         local = right.local()
-        self.asked = Refusals(local)
+        self.asked = RecordingRefusals(local)
         submission = Submission(self.asked, gates=Gates(local, gates))
         check.call(submission, seed)
         self.kept = submission.kept
-        self.refusals = [entry[:2] == VALUE_ERROR for entry in submission.transcript.entries]
+        self.refused = [refuses(entry) for entry in submission.transcript.entries]
         self.check, self.right, self.seed, self.gates = check, right, seed, gates
 
     @functools.cached_property
@@ -204,7 +199,7 @@ class Questions:
 
     def plain(self, seen: Transcript) -> Transcript:
         """What the check saw, without what ValueErrors said where a right answer raises one, unless it reads that."""
-        return seen if self.are_about_words else Transcript(without_words(seen.entries, self.refusals))
+        return seen if self.are_about_words else Transcript(without_words(seen.entries, self.refused))
 
 
 class Behaviour:
@@ -339,8 +334,7 @@ class Behaviours:
 
     def plain(self, check: str, seen: Transcript) -> Transcript:
         """What a check saw, without the words of refusals that everybody words freely, see `Questions.plain`."""
-        has_refusals = any(entry[:2] == VALUE_ERROR for entry in seen.entries)
-        return self.questions(check).plain(seen) if has_refusals else seen
+        return self.questions(check).plain(seen) if any(map(refuses, seen.entries)) else seen
 
     def set_chance(self, check: str) -> None:
         """Let what is drawn without a seed be the same in each process: names shall not come by luck."""

@@ -90,40 +90,40 @@ def test_only_what_may_stand_in_its_place_is_run_to_prove_a_name(monkeypatch):
     assert names == same == set(pair.ids) and few < many
 
 
-def test_the_first_wrong_answers_rule_out_what_whole_checks_would(monkeypatch):
-    """Without them, the same names are found by running more checks."""
-    of, graders = bank("softmax"), Graders()
-    pair = composed(right(of), of["divided-by-max"], of["float32-comes-out"])
-    run = graders.run("softmax", pair.local(), 1)
+def names_and_runs(monkeypatch, exercise, ids, method, replacement):
+    """What a search finds for a pair of mistakes, and the answers that checks are run of: (names, answers).
+
+    First as it is, then with one of its methods replaced.
+    """
+    of, graders = bank(exercise), Graders()
+    pair = composed(right(of), *(of[id] for id in ids))
+    run = graders.run(exercise, pair.local(), 1)
     ran, whole = [], Behaviour._run
     monkeypatch.setattr(Behaviour, "_run", lambda self, check: (ran.append(self), whole(self, check)))
-    found = []
-    for without in (False, True):
-        if without:
-            monkeypatch.setattr(Search, "_first_wrong", lambda self, besides, beside, seen: [])
+    for is_replaced in (False, True):
+        if is_replaced:
+            monkeypatch.setattr(Search, method, replacement)
         names = {mistake.id for mistake in Search(run, Behaviours(of, graders, 1), Odds()).mistakes()}
-        found.append((names, sum(len(one.hypothesis.mistakes) == 2 for one in ran)))
+        yield names, [*ran]
         ran.clear()
-    (names, few), (same, many) = found
-    assert names == same == set(pair.ids) and few < many
+
+
+def test_the_first_wrong_answers_rule_out_what_whole_checks_would(monkeypatch):
+    """Without them, the same names are found by running more checks."""
+    ids = ("divided-by-max", "float32-comes-out")
+    found = names_and_runs(monkeypatch, "softmax", ids, "_first_wrong", lambda self, besides, beside, seen: [])
+    (names, few), (same, many) = [
+        (names, sum(len(one.hypothesis.mistakes) == 2 for one in ran)) for names, ran in found
+    ]
+    assert names == same == set(ids) and few < many
 
 
 def test_what_one_mistake_hides_of_another_is_found_without_asking_all_of_them_in_whole_checks(monkeypatch):
     """One gives all first wrong answers; the other one shows where the student's are no longer those of the first."""
-    of, graders = bank("ParallelCoAttention"), Graders()
-    pair = composed(right(of), of["layers-exchanged"], of["masks-not-taken"])
-    run = graders.run("ParallelCoAttention", pair.local(), 1)
-    ran, whole = [], Behaviour._run
-    monkeypatch.setattr(Behaviour, "_run", lambda self, check: (ran.append(self), whole(self, check)))
-    found = []
-    for without in (False, True):
-        if without:
-            monkeypatch.setattr(Search, "_led", lambda self: [])
-        found.append({mistake.id for mistake in Search(run, Behaviours(of, graders, 1), Odds()).mistakes()})
-        found.append(len(ran))
-        ran.clear()
-    names, few, same, many = found
-    assert names == same == set(pair.ids) and few < 0.6 * many
+    ids = ("layers-exchanged", "masks-not-taken")
+    found = names_and_runs(monkeypatch, "ParallelCoAttention", ids, "_one_that_hides_another", lambda self: [])
+    (names, few), (same, many) = [(names, len(ran)) for names, ran in found]
+    assert names == same == set(ids) and few < 0.6 * many
 
 
 def test_how_a_refusal_is_worded_counts_where_the_check_reads_it_alone():
