@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import course
 from ..verdict import NO_NAMES, NOT_TRIED, PLACE, STANDS_ON, Diagnosis
@@ -67,6 +68,9 @@ NEVER_RAN = 0.5  # the price of an answer that stops with an error at every turn
 LATER = {"removed": 1, "added": 2}  # the last words of kinds of edits: what was too much, and what is missing
 NUMBERS = range(-2, 4)  # such as dimensions
 TRANSPOSED = ("T", "mT")
+OF_TENSORS = {"call added", "transpose added", "minus added", "not added"}  # no name or size of a parameter comes so
+OF_BUILT = {"built", "parameters"}  # what a transcript says of a module that has not been called
+LACKS = re.compile(r"Your `[^`]*` has no parameter|The parameter `")  # how the kit's errors about weights begin
 INFINITIES = {"torch.inf", "math.inf"}
 
 
@@ -105,7 +109,7 @@ def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
     """The edits of an answer that are tried: first those of lines at which errors ended its checks, with any names.
 
     Those that put something else in a place come before those that leave something out or add it, and of them those
-    that are near to such a line.
+    that are near to such a line. Where the check to pass first ends before any call, those that only a call would show are left out.
     """
     if len(text) > MOST_TEXT:
         return
@@ -115,6 +119,9 @@ def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
         lines = [number for number, line in enumerate(_lines(text), start=1) if line in at_fault][:MOST_LINES]
         kinds = slips, material(run.exercise).additions, _with_names_at(lines, tree)
         every = [edit for edits_of in kinds for edit in edits_in(tree, edits_of)]
+        if _ends_before_a_call(run):
+            unseen = _lines_of_calls(tree)
+            every = [edit for edit in every if edit.line not in unseen and edit.kind not in OF_TENSORS]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
 
@@ -123,6 +130,60 @@ def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
         return far > 0, LATER.get(edit.kind.split()[-1], 0), far
 
     yield from itertools.islice(made(text, sorted(every, key=rank)), MOST)
+
+
+def _ends_before_a_call(run: ExerciseRun) -> bool:
+    """Whether the check by which edits are tried first saw no more of the answer than its parameters."""
+    tried = _tried(run)
+    seen = run.transcripts.get(tried[0].name) if tried else None
+    return bool(seen and seen.entries) and all(map(_is_of_parameters, seen.entries))
+
+
+def _is_of_parameters(entry: tuple[Any, ...]) -> bool:
+    """Whether an entry of a transcript is about a module that was built, or about weights that found no place in it."""
+    kind, *what = entry
+    return kind in OF_BUILT or (kind == "error" and LACKS.match(str(what[-1])) is not None)
+
+
+def _lines_of_calls(tree: ast.Module) -> set[int]:
+    """The lines that run when a module is called, and not when it is built: of `forward`, and of what this alone names.
+
+    A function that is named anywhere else may run at any time.
+    """
+    functions = defaultdict[str, list[ast.FunctionDef]](list)
+    elsewhere = set[str]()  # names outside functions
+    for node in _statements(tree):
+        if isinstance(node, ast.FunctionDef):
+            functions[node.name].append(node)
+        elif not isinstance(node, ast.ClassDef):
+            elsewhere |= _named_in(node)
+    names = {name: set[str]().union(*map(_named_in, nodes)) for name, nodes in functions.items()}
+    calls, new = set[str](), {"forward"} & names.keys()
+    while new:
+        calls |= new
+        new = {name for called in new for name in names[called] & names.keys() if not name.startswith("__")} - calls
+    while calls & (others := elsewhere.union(*(names[name] for name in names.keys() - calls))):
+        calls -= others
+    nodes = itertools.chain.from_iterable(functions[name] for name in calls)
+    return {line for node in nodes for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1)}
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """The statements of a program and of its classes, not those of functions."""
+    waiting: list[ast.stmt] = [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.ClassDef):
+            waiting.extend(node.body)
+
+
+def _named_in(node: ast.AST) -> set[str]:
+    """The names and attributes in a part of a program."""
+    parts = [*ast.walk(node)]
+    return {part.id for part in parts if isinstance(part, ast.Name)} | {
+        part.attr for part in parts if isinstance(part, ast.Attribute)
+    }
 
 
 def _with_names_at(lines: Sequence[int], tree: ast.Module) -> EditsOf:

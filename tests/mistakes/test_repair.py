@@ -7,6 +7,7 @@ import pytest
 from conftest import ROOT
 
 from autograder import course
+from autograder.checks.proxies import Transcript
 from autograder.checks.runner import ExerciseRun
 from autograder.errors import ChildGone
 from autograder.grading.grader import Grader, read_program
@@ -173,6 +174,44 @@ def test_the_same_edits_are_tried_each_time_those_of_lines_with_errors_first():
     assert len(tried) == repair.MOST and tried == again
     of_line = [edit.line == number for edit in tried]
     assert any(of_line) and of_line == sorted(of_line, reverse=True)
+
+
+MODULE = """class Layer(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.inner = nn.Linear(d, 2 * d)
+        self.sizes = self.cut(d)
+
+    def cut(self, d):
+        return d - 1
+
+    def turned(self, x):
+        return helper(x) + 1
+
+    def forward(self, x):
+        return self.turned(self.inner(x)) * 3
+
+
+def helper(x):
+    return x - 5
+"""
+BUILT, CALLED = ("built",), ("called", [], [], None, None)
+LACKING = ("error", "Unusable", "Your `Layer` has no parameters `outer.weight`")
+
+
+@pytest.mark.parametrize(
+    "entries, calls",
+    [([BUILT, LACKING], False), ([BUILT, CALLED, LACKING], True), ([BUILT, ("error", "TypeError", "no")], True)],
+    ids=["before a call", "after a call", "an error of another kind"],
+)
+def test_what_only_a_call_runs_is_edited_only_if_one_was_made(entries, calls):
+    run = ExerciseRun("MultiHeadSelfAttention", None, SEED, transcripts={"test_one": Transcript(entries)})
+    run.checks = [Check("test_one", "values", 1.0, False, "It is wrong.", "It is wrong.")]
+    tried = [edit.source for edit in repair.tries(MODULE, run)]
+    shown = {line for line in MODULE.splitlines() if any(line not in source.splitlines() for source in tried)}
+    assert {"        self.inner = nn.Linear(d, 2 * d)", "        return d - 1"} <= shown
+    of_calls = {"        return self.turned(self.inner(x)) * 3", "        return helper(x) + 1", "    return x - 5"}
+    assert of_calls & shown == (of_calls if calls else set())
 
 
 def test_an_answer_that_stands_on_wrong_ones_is_edited_too_if_these_are_not_to_blame(grader, tmp_path):
