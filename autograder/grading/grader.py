@@ -46,10 +46,7 @@ PAYS = 1  # after so many submissions with the same inputs, learning what the ch
 ATTEMPTS = 3  # for a submission if its process was ended, perhaps from outside
 MAX_LISTED = 1000  # notebooks in a folder, of which the message names the first few
 
-TWICE = (
-    "You define `{0}` twice, and the last definition counts, which is the unwritten one: move your code from {1}"
-    " into it, or delete the unwritten cell."
-)
+TWICE = "`{0}` is graded as {1} defines it, and that is not written yet: move your code from {2} there."
 
 NOT_BROUGHT = (
     "Your notebook does not bring {} of earlier ones. The points are for it with the course's own in their place."
@@ -317,8 +314,8 @@ class Grader:
             return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
         checks, score = scaled(run.checks, exercise.points)
         diagnosis = known(exercise.name, checks) if known else None
-        if run.failed() and (earlier := workspace.shadowed(exercise.name)):
-            diagnosis = [Diagnosis("defined-twice", TWICE.format(exercise.name, earlier))]
+        if run.failed() and (cells := workspace.unwritten_beside(exercise.name)):
+            diagnosis = [Diagnosis("defined-twice", TWICE.format(exercise.name, *cells))]
         if diagnosis is None and (not run.rejected() or workspace.is_stub(exercise.name)):
             diagnosis = []
         outcome = Outcome(

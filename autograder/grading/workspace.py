@@ -313,10 +313,19 @@ class Workspace:
 
     def _place_of(self, name: str) -> int:
         """The place of the cell that defines `name`. Raises NoDefinition unless it is one alone."""
-        defining = [i for i, cell in enumerate(self.cells) if cell.runs and _defines(cell, name)]
+        defining = self._places_of(name)
         if len(defining) != 1:
             raise NoDefinition(name)
         return defining[0]
+
+    def _places_of(self, name: str) -> list[int]:
+        """The places of the cells that define `name`."""
+        return [i for i, cell in enumerate(self.cells) if cell.runs and _defines(cell, name)]
+
+    def _counting_place(self, name: str) -> int | None:
+        """The place of the definition of `name` that is graded: the last up to the exercise's own cell, if any is."""
+        own = next((i for i, cell in enumerate(self.cells) if cell.exercise == name), len(self.cells))
+        return max((i for i in self._places_of(name) if i <= own), default=None)
 
     def _own_code(self, name: str) -> str:
         """The student's definition of a name; empty if its text cannot be had."""
@@ -383,14 +392,19 @@ class Workspace:
         released = cell.known and (cell.known.blank or course.released_of(cell.known.source))
         return bool(released and same_code(cell.source, released))
 
-    def shadowed(self, name: str) -> str:
-        """The cell that defines `name` before a later, unwritten one does, such as "code cell 7"; or ""."""
-        graded = next((i for i, cell in enumerate(self.cells) if cell.exercise == name), len(self.cells))
-        defining = [i for i, cell in enumerate(self.cells[:graded]) if cell.runs and _defines(cell, name)]
-        if len(defining) < 2 or not is_stub(self.cells[defining[-1]].source, name):
-            return ""
-        written = [i for i in defining[:-1] if not is_stub(self.cells[i].source, name)]
-        return self._name(written[-1]) if written else ""
+    def unwritten_beside(self, name: str) -> tuple[str, str] | None:
+        """The cell with the definition of `name` that counts, if it is unwritten, and another one that is written.
+
+        As they are named, such as "code cell 7"; the written one is the last before it, else the first behind it.
+        """
+        defining = self._places_of(name)
+        counts = self._counting_place(name)
+        if len(defining) < 2 or counts is None or not is_stub(self.cells[counts].source, name):
+            return None
+        written = [i for i in defining if not is_stub(self.cells[i].source, name)]
+        before, behind = [i for i in written if i < counts], [i for i in written if i > counts]
+        other = before[-1] if before else next(iter(behind), None)
+        return None if other is None else (self._name(counts), self._name(other))
 
     def is_stub(self, name: str) -> bool:
         """Whether the cell that defines `name` computes nothing: there is no mistake in it that could be named."""

@@ -66,16 +66,18 @@ def test_what_an_exercise_stands_on_is_named_first(grader, tmp_path, uses_it):
         assert outcome.score == outcome.max_score and not outcome.diagnosis
 
 
-def test_an_answer_above_the_released_stub_is_told_that_the_last_definition_counts(grader, release, solution, tmp_path):
+@pytest.mark.parametrize("behind", [0, 5], ids=["above", "below"])
+def test_an_answer_beside_the_released_stub_is_told_which_one_counts(grader, release, solution, tmp_path, behind):
     own = {"cell_type": "code", "id": "own", "metadata": {}, "outputs": [], "execution_count": None}
     own["source"] = cell_of(solution, "attention-solution")["source"]
-    at = release["cells"].index(cell_of(release, "attention-solution"))
-    release["cells"].insert(at, own)
+    stub = cell_of(release, "attention-solution")
+    release["cells"].insert(release["cells"].index(stub) + behind, own)
     outcome = grader.grade_file(hand_in(release, tmp_path), "attention").verdict.exercise("attention")
     (named,) = outcome.diagnosis
-    assert outcome.score == 0 and named.id == "defined-twice"
-    assert "You define `attention` twice, and the last definition counts" in named.message
-    assert f"code cell {sum(c['cell_type'] == 'code' for c in release['cells'][: at + 1])}" in named.message
+    code = [c for c in release["cells"] if c["cell_type"] == "code"]
+    counts, written = (f"code cell {code.index(cell) + 1}" for cell in (stub, own))
+    assert outcome.score == 0 and not outcome.not_started and named.id == "defined-twice"
+    assert f"as {counts} defines it, and that is not written yet: move your code from {written} there" in named.message
 
 
 LESSON = "03_causal_attention"
