@@ -481,7 +481,8 @@ class Grader:
         all that this one did before it could see a solution: else it might have changed itself.
         """
         run = one.run
-        to_blame = [base for base in one.bases if self._repairs(base, workspace, run)]
+        tried = {base: self._with_right(base, workspace, run) for base in one.bases}
+        to_blame = [base for base in one.bases if _is_better(tried[base], run)]
         if _may_have_any_parts(run.exercise):  # few of them are to blame, so nothing was asked ahead
             workspace.begin_exercise()
             if to_blame:
@@ -491,7 +492,10 @@ class Grader:
         found, free = list[Diagnosis](), False
         if to_blame:
             with workspace.with_right(to_blame, run.exercise) as repaired:
-                rest = self.graders.run(run.exercise, repaired, run.seed)
+                if len(to_blame) == 1:
+                    rest = replace(tried[to_blame[0]], transport=repaired)
+                else:
+                    rest = self.graders.run(run.exercise, repaired, run.seed)
                 own = self.diagnostician.diagnose(rest)
                 is_known = (own or not rest.failed()) and not rest.stopped
                 free = is_known and self._is_paid_below(workspace, run, own, to_blame)
@@ -586,18 +590,15 @@ class Grader:
         others = sorted(course.defined_in(course.solution_of(base).source) & course.exercises().keys() - {base})
         kinds = workspace.kinds(others)
         own = [name for name in others if kinds[name] != "missing"]
-        return base if not own or self._repairs(base, workspace, run, but=own) else own[0]
+        return base if not own or _is_better(self._with_right(base, workspace, run, own), run) else own[0]
 
-    def _repairs(self, base: str, workspace: Workspace, run: ExerciseRun, but: Sequence[str] = ()) -> bool:
-        """Whether some of the checks that failed pass with a right `base`, and no others fail.
+    def _with_right(self, base: str, workspace: Workspace, run: ExerciseRun, but: Sequence[str] = ()) -> ExerciseRun:
+        """The checks of a run again, with the course's own answer to a base in its place.
 
-        Where an answer may be made of any parts, all checks must pass: a part of that name may be meant as another one.
-        What the course's answer defines `but` should not replace, stays as the student has it.
+        What that answer defines `but` should not replace, stays as the student has it.
         """
         with workspace.with_right([base], run.exercise, but) as repaired:
-            tried = self.graders.run(run.exercise, repaired, run.seed)
-        failed, left = ({check.name for check in one.rejected()} for one in (run, tried))
-        return not tried.stopped and (not left if _may_have_any_parts(run.exercise) else left < failed)
+            return self.graders.run(run.exercise, repaired, run.seed)
 
     def _is_shaky(self, workspace: Workspace, base: str, seed: int) -> bool:
         """Whether a base fails a check of its own; this is found out only once per submission."""
@@ -630,6 +631,15 @@ def _handed_in(defined: Sequence[course.Exercise], cells: Iterable[RestoredCell]
 def _may_have_any_parts(exercise: str) -> bool:
     """Whether an answer may be made of any parts, so that one called as an earlier exercise may be meant otherwise."""
     return getattr(course.module_of(exercise, "checks"), "ANY_PARTS", False)
+
+
+def _is_better(tried: ExerciseRun, run: ExerciseRun) -> bool:
+    """Whether some of the checks that failed in a run pass in the one that was tried, and no others fail there.
+
+    Where an answer may be made of any parts, all checks must pass: a part of that name may be meant as another one.
+    """
+    failed, left = ({check.name for check in one.rejected()} for one in (run, tried))
+    return not tried.stopped and (not left if _may_have_any_parts(run.exercise) else left < failed)
 
 
 def _by_prices(run: ExerciseRun, outcome: Outcome) -> float:

@@ -109,7 +109,7 @@ def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
     """The edits of an answer that are tried: first those of lines at which errors ended its checks, with any names.
 
     Those that put something else in a place come before those that leave something out or add it, and of them those
-    that are near to such a line. Where the check to pass first ends before any call, those that only a call would show are left out.
+    that are near to such a line. Where the check to pass first ends before any call, what only a call shows stays.
     """
     if len(text) > MOST_TEXT:
         return
@@ -134,9 +134,9 @@ def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
 
 def _ends_before_a_call(run: ExerciseRun) -> bool:
     """Whether the check by which edits are tried first saw no more of the answer than its parameters."""
-    tried = _tried(run)
-    seen = run.transcripts.get(tried[0].name) if tried else None
-    return bool(seen and seen.entries) and all(map(_is_of_parameters, seen.entries))
+    names = [check.name for check in _tried(run)[:1]]
+    seen = [entry for name in names if name in run.transcripts for entry in run.transcripts[name].entries]
+    return bool(seen) and all(map(_is_of_parameters, seen))
 
 
 def _is_of_parameters(entry: tuple[Any, ...]) -> bool:

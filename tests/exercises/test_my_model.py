@@ -1,6 +1,5 @@
 """The capstone's checks: what goes from process to process, and that nothing else does."""
 
-import contextlib
 import json
 from types import SimpleNamespace
 
@@ -14,7 +13,7 @@ from autograder.checks.proxies import Local, Submission
 from autograder.checks.replay import RecordingTransport, RequestLog
 from autograder.exercises.MyModel import checks
 from autograder.exercises.reference import badges
-from autograder.grading.grader import Grader
+from autograder.grading import grader as grading
 from autograder.sandbox import replies
 from autograder.sandbox.inside import wire
 from autograder.verdict import MEASURES, Outcome, Verdict, VerdictError
@@ -313,13 +312,10 @@ def test_a_part_is_blamed_only_if_the_course_s_own_makes_all_right(exercise, lef
     """In a model of any parts one that is called `KVCache` may be meant as something simpler."""
 
     def run(checks):
-        return SimpleNamespace(
-            exercise=exercise, seed=1, stopped=None, rejected=lambda: [SimpleNamespace(name=name) for name in checks]
-        )
+        rejected = [SimpleNamespace(name=name) for name in checks]
+        return SimpleNamespace(exercise=exercise, stopped=None, rejected=lambda: rejected)
 
-    workspace = SimpleNamespace(with_right=lambda bases, own, but: contextlib.nullcontext())
-    grading = SimpleNamespace(graders=SimpleNamespace(run=lambda name, where, seed: run(left)))
-    assert Grader._repairs(grading, "KVCache", workspace, run("abc")) == blamed
+    assert grading._is_better(run(left), run("abc")) == blamed
 
 
 @pytest.mark.parametrize("blamed", [False, True])
@@ -335,7 +331,7 @@ def test_mistakes_of_a_part_are_looked_for_only_if_it_is_to_blame(grader, tmp_pa
     monkeypatch.setattr(grader.diagnostician, "diagnose", noted)
     monkeypatch.setattr(grader.diagnostician, "ask_ahead", lambda run: noted(run) or asked.append("ahead"))
     if blamed:
-        monkeypatch.setattr(Grader, "_repairs", lambda *given: True)
+        monkeypatch.setattr(grading, "_is_better", lambda *given: True)
     path = tmp_path / "answer.py"
     part = "class RMSNorm(nn.Identity):\n    pass\n"
     uses = KEEPS.replace("return KEPT[-1] + sum(KEPT)", "return RMSNorm()(KEPT[-1] + sum(KEPT))")

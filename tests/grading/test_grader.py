@@ -127,6 +127,24 @@ def test_what_an_exercise_stands_on_is_found_by_one_child(grader, inverted, fork
     assert len(forks) == 1
 
 
+def test_what_its_only_wrong_base_leaves_wrong_is_named_without_another_run(grader, inverted, tmp_path, monkeypatch):
+    cell = cell_of(inverted, "masked_weights-solution")
+    right = "".join(cell["source"])
+    assert right.count("dim=-1)") == 1
+    cell["source"] = right.replace("dim=-1)", "dim=-1).detach()")
+    ran, run = [], grader.graders.run
+
+    def noted(exercise, where, *given, **options):
+        if isinstance(where, Workspace):
+            ran.append(exercise)
+        return run(exercise, where, *given, **options)
+
+    monkeypatch.setattr(grader.graders, "run", noted)
+    found = named(graded_alone(grader, inverted, tmp_path, "causal_mask", "masked_weights"))["masked_weights"]
+    assert found == ["stands-on-causal_mask", "weights-detached"]
+    assert ran.count("masked_weights") == 2  # as it is, and with a right base
+
+
 def test_what_follows_from_a_base_is_paid_at_the_base(grader, inverted, tmp_path):
     verdict = graded_alone(grader, inverted, tmp_path, "causal_mask", "masked_weights", "CausalAttention")
     base, *others = verdict.exercises
