@@ -815,7 +815,8 @@ class Search:
         """Those candidates that may explain everything beside the others: what costs least is asked of each first."""
         quiet = [check for check in self.passed if all(other.is_idle(check.name) for other in others)]
         effects = [self._effect(other, is_alike) for other in others]
-        firsts = [*is_alike.first, *is_alike.first_wrong(self.behaviours.of([other.mistake for other in others]))]
+        beside = self.behaviours.of([other.mistake for other in others])
+        firsts = [*is_alike.first_wrong(beside), *is_alike.first]  # most change nothing of what the others leave
         for one in candidates:
             together = self.behaviours.of([member.mistake for member in (*others, one)])
             if together and self._begins_alike_in_all(together, firsts):
