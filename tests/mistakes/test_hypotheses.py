@@ -126,6 +126,15 @@ def test_what_one_mistake_hides_of_another_is_found_without_asking_all_of_them_i
     assert names == same == set(ids) and few < 0.6 * many
 
 
+def test_what_another_one_does_as_well_beside_the_leading_mistake_is_not_named():
+    """A sigmoid of each score does not see whether scores or their factors change sides; a softmax of them does."""
+    of, graders = bank("SingleHeadSelfAttention"), Graders()
+    pair = composed(right(of), of["query-and-key-swapped"], of["sigmoid-weights"])
+    run = graders.run("SingleHeadSelfAttention", pair.local(), 1)
+    found = Search(run, Behaviours(of, graders, 1), Odds()).mistakes()
+    assert [mistake.id for mistake in found] == ["sigmoid-weights"]
+
+
 def test_how_a_refusal_is_worded_counts_where_the_check_reads_it_alone():
     """Numbers in the message of a ValueError are everybody's own, unless a right answer needs them to pass."""
     behaviours = Behaviours(bank("top_p"), Graders(), 1)
