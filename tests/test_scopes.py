@@ -10,6 +10,8 @@ import unchanged
 from conftest import ROOT
 
 SCOPES = {
+    "tests/checks/test_api.py": "",
+    "tests/exercises/test_originals.py": "",
     "tests/exercises/test_exercises.py: causal_mask": "causal_mask] or causal_mask- or causal_mask/",
     "tests/exercises/test_visible_checks.py: check_attention": "check_attention]",
     "tests/grading/test_styles.py: causal_mask": "causal_mask-",

@@ -80,6 +80,8 @@ def test_a_change_of_what_a_scope_depends_on_runs_it_again(monkeypatch, changed,
         ("tests/sandbox/test_hostile.py: forging", "tests/hostile/forging/a_tracer/cell.py"),
         ("tests/sandbox/test_hostile.py: forging", "tests/support/attacks.py"),
         ("tests/sandbox/test_hostile.py: mangled", "autograder/submission/read.py"),
+        ("tests/checks/test_api.py", "docs/checks.md"),
+        ("tests/exercises/test_originals.py", "docs/originals.md"),
         ("tests/exercises/test_release.py", "source/readme_for_students.md"),
         ("tests/exercises/test_release.py", "autograder/nbgrader/diagrams.py"),
         ("tests/exercises/test_release.py", "autograder/nbgrader/collecting.py"),  # which nbgrader_config.py imports
@@ -105,6 +107,7 @@ def test_a_file_that_the_tests_read_by_name_belongs_to_their_scope(scope, change
 @pytest.mark.parametrize(
     "scope, changed",
     [
+        ("tests/checks/test_api.py", "docs/performance.md"),
         ("tests/grading/test_grader.py", "autograder/desk/app.py"),
         ("tests/sandbox/test_hostile.py: forging", "tests/hostile/writing/a_server/submission.py"),
         ("tests/lessons/test_runs.py: 04_multi_head_attention", "source/08_modern_block/08_modern_block.ipynb"),

@@ -19,7 +19,7 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -157,7 +157,7 @@ def depends_on(scope: str) -> set[Path]:
     return files | {
         *everything,
         *_notebooks(""),
-        *(ROOT / "docs").glob("*.md"),
+        *_pages_named(path for path in files if path.is_relative_to(ROOT / "tests")),
         *(ROOT / "tests" / "strangers").rglob("*.*"),
     }
 
@@ -167,6 +167,13 @@ def _matching(patterns: tuple[str, ...]) -> frozenset[Path]:
     """The files of the repository that match one of these, without what Python compiled."""
     found = (path for pattern in patterns for path in ROOT.glob(pattern))
     return frozenset(path for path in found if path.is_file() and "__pycache__" not in path.parts)
+
+
+def _pages_named(files: Iterable[Path]) -> Iterator[Path]:
+    """The pages of docs whose names stand in texts of these Python files."""
+    texts = {node.value for path in files for node in ast.walk(_tree(path)) if isinstance(node, ast.Constant)}
+    texts = {text for text in texts if isinstance(text, str)}
+    return (page for page in (ROOT / "docs").glob("*.md") if any(page.name in text for text in texts))
 
 
 def _notebooks(number: str) -> list[Path]:
