@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import CourseError, UsageError
+from .errors import CourseError, Ended, UsageError
 
 PACKAGE = Path(__file__).resolve().parent
 EXERCISES = PACKAGE / "exercises"  # the exercises that come with the kit
@@ -223,9 +223,9 @@ def module_of(exercise: str, kind: str) -> types.ModuleType:
     name = f"{_package(folder_of(exercise).parent)}.{exercise}.{kind}"
     try:
         return importlib.import_module(name)
-    except CourseError:
+    except (CourseError, Ended):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = f"exercises/{exercise}/{kind}.py cannot be imported: {type(error).__name__}: {error}"
         raise CourseError(said) from error
 

@@ -9,6 +9,10 @@ class KitError(Exception):
     """Base class of errors that the kit raises on purpose. The message is a sentence or two for whoever can fix it."""
 
 
+class Ended(SystemExit):
+    """The process was told to end, from outside. A course's own file that ends it raises a plain SystemExit."""
+
+
 # --- errors that the user of a command can do something about -----------------------------------------
 
 

@@ -16,7 +16,7 @@ import pytest
 import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on meta would have to wait for this import
 
 from .. import course
-from ..errors import CourseError, GraderError
+from ..errors import CourseError, Ended, GraderError
 from ..lazily import Lazily
 from ..sandbox.inside import no_dynamo, wire
 from ..sandbox.replies import Failure, Place
@@ -98,7 +98,9 @@ class GradedCheck:
         try:
             self.test(**{name: fixtures[name] for name in self.takes})
             submission.settle()
-        except (Exception, pytest.skip.Exception) as outcome:
+        except Ended:
+            raise
+        except (Exception, SystemExit, pytest.skip.Exception) as outcome:
             return outcome
         return None
 

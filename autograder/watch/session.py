@@ -19,7 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from .. import course
-from ..errors import Unreadable, UsageError
+from ..errors import Ended, Unreadable, UsageError
 from ..grading import credit, seeds, start
 from ..report.outcome_text import points_by_hand
 from ..verdict import STOPPED, Check, Diagnosis, Graded, Outcome, Verdict
@@ -311,10 +311,10 @@ class Terminal:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """In the body, SIGTERM and SIGHUP raise SystemExit, so that all is cleared away."""
+    """In the body, SIGTERM and SIGHUP raise Ended, so that all is cleared away."""
 
     def end(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
+        raise Ended(128 + number)
 
     before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:

@@ -8,9 +8,10 @@ import sys
 import pytest
 from conftest import ROOT
 
+from autograder import course
 from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders
-from autograder.errors import CourseError, GraderError
+from autograder.errors import CourseError, Ended, GraderError
 
 HEAD = """
 import pytest
@@ -80,6 +81,18 @@ def test_function(submission, draw):
     assert [check.message for check in run.failed()] == ["It doubles. It does not."]
 
 
+def test_a_check_that_ends_the_process_could_not_judge(collect):
+    """Whoever tells the process to end is heard, whatever it is at."""
+    graders = collect(
+        "raises = SystemExit\n@check('mode', points=1)\ndef test_x(submission):\n    'Says.'\n    raise raises"
+    )
+    done = graders.run("times", Local({"times": lambda x: x}), seed=0)
+    assert done.unjudged["test_x"].startswith("test_x ended with SystemExit (")
+    graders.checks["times"][-1].test.__globals__["raises"] = Ended(143)
+    with pytest.raises(Ended):
+        graders.run("times", Local({"times": lambda x: x}), seed=0)
+
+
 WRONG = {
     "the only mark of a check": "@pytest.mark.parametrize('n', [1, 2])\n@check('values', points=1)\ndef test_x(n):"
     " 'Says.'",
@@ -112,6 +125,15 @@ def test_what_cannot_be_called_is_refused(collect, why):
     message = str(raised.value)
     assert message.startswith("the check test_x in times/checks.py ") and why in message and "\n" not in message
     assert isinstance(raised.value, CourseError)
+
+
+def test_who_tells_the_process_to_end_is_heard_in_the_middle_of_an_import(monkeypatch):
+    def end(name):
+        raise Ended(143)
+
+    monkeypatch.setattr(course.importlib, "import_module", end)
+    with pytest.raises(Ended):
+        course.module_of("softmax", "checks")
 
 
 def test_what_cannot_be_imported_is_told(tmp_path, monkeypatch):

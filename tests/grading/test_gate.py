@@ -217,6 +217,7 @@ LOST_METHOD = LOST.format("TestMore", "tset_lost")
 TWICE = LOST.format("TestMore", "test_lost") + LOST.format("TestMore", "test_found")
 FILES = {
     "import": ("checks", "import torch\n", "import torsh\n", "exercises/normalise/checks.py cannot be imported: Mod"),
+    "exit": ("checks", "import torch\n", "raise SystemExit\n", "normalise/checks.py cannot be imported: SystemExit"),
     "no checks": ("checks", "@check", "# @check", "the check test_values in normalise/checks.py is not marked"),
     "no names": ("checks", "def test_", "def tset_", "tset_values in normalise/checks.py is marked with .*, but never"),
     "shadowed": ("checks", "test_wrong_rank", "test_values", "marks test_values in line .* never called"),
