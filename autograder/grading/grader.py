@@ -8,7 +8,7 @@ import itertools
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -48,6 +48,7 @@ MAX_LISTED = 1000  # notebooks in a folder, of which the message names the first
 
 TWICE = "`{0}` is graded as {1} defines it, and that is not written yet: move your code from {2} there."
 
+STANDS = "This uses `{}`, which is also wrong: fix that first."
 NOT_BROUGHT = (
     "Your notebook does not bring {} of earlier ones. The points are for it with the course's own in their place."
     " Run the cell with `bring`, or write them there, and hand in again to read what is wrong, if anything is."
@@ -417,8 +418,7 @@ class Grader:
         with workspace.with_right([run.exercise], run.exercise) as own:
             tried = self.graders.run(run.exercise, own, run.seed)
         fails = [{check.name for check in one.failed()} for one in (run, tried)]
-        seen = [(run.transcripts[name], tried.transcripts.get(name, Transcript())) for name in run.transcripts]
-        return fails[0] == fails[1] and all(likeness(ours, theirs, theirs).alike for ours, theirs in seen)
+        return fails[0] == fails[1] and _is_same(tried, run)
 
     def _fixed_by_one_edit(self, workspace: Workspace, one: Wrong) -> list[Diagnosis]:
         """What was found, with the line and the price, if one edit makes the answer right; else nothing.
@@ -478,37 +478,49 @@ class Grader:
 
         If something still fails with right ones in their place, the mistakes behind that are named, and paid for here.
         Those of the exercises below are paid for there, if they are known and if an answer that depends on them does
-        all that this one did before it could see a solution: else it might have changed itself.
+        all that this one did before it could see a solution: else it might have changed itself. If no check passes with
+        a right base, only that tells whether a wrong one is to blame, too.
         """
-        run = one.run
+        run, has_parts = one.run, _may_have_any_parts(one.run.exercise)
         tried = {base: self._with_right(base, workspace, run) for base in one.bases}
         to_blame = [base for base in one.bases if _is_better(tried[base], run)]
-        if _may_have_any_parts(run.exercise):  # few of them are to blame, so nothing was asked ahead
+        if has_parts:  # few of them are to blame, so nothing was asked ahead
             workspace.begin_exercise()
             if to_blame:
                 self._ask_ahead(workspace, run, to_blame)
         at_fault = [self._at_fault(base, workspace, run) for base in to_blame]
-        says = "This uses `{}`, which is also wrong: fix that first."
         found, free = list[Diagnosis](), False
         if to_blame:
-            with workspace.with_right(to_blame, run.exercise) as repaired:
-                if len(to_blame) == 1:
-                    rest = replace(tried[to_blame[0]], transport=repaired)
-                else:
-                    rest = self.graders.run(run.exercise, repaired, run.seed)
-                own = self.diagnostician.diagnose(rest)
-                is_known = (own or not rest.failed()) and not rest.stopped
-                free = is_known and self._is_paid_below(workspace, run, own, to_blame)
-                paid = 0.0 if free else prices.ALL
-                found = [Diagnosis(f"{STANDS_ON}{name}", says.format(name), price=paid) for name in at_fault]
-                if not free and not rest.failed() and not rest.stopped:
-                    one.right_on = to_blame
-                if rest.rejected():
-                    run.fingerprint = rest.fingerprint
-                    return found + quoting(own, workspace.cells)
+            rest, own, free = self._on_right_bases(workspace, run, {base: tried[base] for base in to_blame})
+            found = [_stands_on(name, 0.0 if free else prices.ALL) for name in at_fault]
+            if not free and not rest.failed() and not rest.stopped:
+                one.right_on = to_blame
+            if rest.rejected():
+                run.fingerprint = rest.fingerprint
+                return found + quoting(own, workspace.cells)
+        elif beneath := {} if has_parts else {base: it for base, it in tried.items() if not _is_same(it, run)}:
+            _, own, free = self._on_right_bases(workspace, run, beneath)
+            if free:
+                return [_stands_on(base, 0.0) for base in beneath] + quoting(own, workspace.cells)
         workspace.begin_diagnosis()
         named = [each for each in self.diagnostician.diagnose(run) if not (found and each.is_place)]  # it is in a base
         return found + [replace(each, price=0.0) if free else each for each in named]
+
+    def _on_right_bases(
+        self, workspace: Workspace, run: ExerciseRun, tried: Mapping[str, ExerciseRun]
+    ) -> tuple[ExerciseRun, list[Diagnosis], bool]:
+        """The checks of a run with right answers in place of some bases, what is found then, and whether that is all.
+
+        It is if it explains what the run did, with the mistakes of the bases. `tried` are the runs with one right base.
+        """
+        with workspace.with_right(list(tried), run.exercise) as repaired:
+            if len(tried) == 1:
+                (rest,) = (replace(one, transport=repaired) for one in tried.values())
+            else:
+                rest = self.graders.run(run.exercise, repaired, run.seed)
+            own = self.diagnostician.diagnose(rest)
+        is_known = (own or not rest.failed()) and not rest.stopped
+        return rest, own, bool(is_known and self._is_paid_below(workspace, run, own, tried))
 
     def _grade_with_parts_of_the_course(self, workspace: Workspace, one: Wrong, absent: list[str]) -> None:
         """Grade an exercise with the course's own answers to those earlier ones that the notebook does not bring.
@@ -631,6 +643,16 @@ def _handed_in(defined: Sequence[course.Exercise], cells: Iterable[RestoredCell]
 def _may_have_any_parts(exercise: str) -> bool:
     """Whether an answer may be made of any parts, so that one called as an earlier exercise may be meant otherwise."""
     return getattr(course.module_of(exercise, "checks"), "ANY_PARTS", False)
+
+
+def _stands_on(base: str, price: float) -> Diagnosis:
+    return Diagnosis(f"{STANDS_ON}{base}", STANDS.format(base), price=price)
+
+
+def _is_same(tried: ExerciseRun, run: ExerciseRun) -> bool:
+    """Whether the checks saw the same in two runs."""
+    seen = [(one, tried.transcripts.get(name, Transcript())) for name, one in run.transcripts.items()]
+    return all(likeness(ours, theirs, theirs).alike for ours, theirs in seen)
 
 
 def _is_better(tried: ExerciseRun, run: ExerciseRun) -> bool:

@@ -3,16 +3,18 @@
 import pytest
 
 from autograder.mistakes.bank import bank, right_answer
+from autograder.mistakes.prices import PRICES
 
 PARTS = ("RMSNorm", "SwiGLU", "apply_rope", "GroupedQueryAttention", "Block")
 
 
 @pytest.fixture
 def handed_in(tmp_path):
-    """A file with right answers to all parts but one, in which a mistake is made."""
+    """A file with right answers to all parts but one, in which a mistake is made, and `others`."""
 
-    def write(part, mistake):
-        texts = [bank(name)[mistake].source if name == part else right_answer(name) for name in PARTS]
+    def write(part, mistake, **others):
+        wrong = {part: mistake, **others}
+        texts = [bank(name)[wrong[name]].source if name in wrong else right_answer(name) for name in PARTS]
         imports = "import math\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn"
         path = tmp_path / "answer.py"
         path.write_text("\n\n\n".join([imports, *texts]) + "\n", encoding="utf-8")
@@ -50,3 +52,19 @@ def test_two_wrong_parts_are_both_said(grader, handed_in):
     )
     outcome = grader.grade_file(path, "GroupedQueryAttention", seed=1).verdict.exercises[0]
     assert {d.id for d in outcome.diagnosis} >= {"stands-on-RMSNorm", "stands-on-apply_rope"}
+
+
+def test_what_a_part_makes_wrong_is_paid_there_even_if_no_check_passes_without_it(grader, handed_in):
+    """Without a scale, what the positions do in half precision fails no check that would not fail anyway."""
+    path = handed_in("apply_rope", "positions-in-half-precision", GroupedQueryAttention="no-scale")
+    (outcome,) = grader.grade_file(path, "GroupedQueryAttention", seed=1).verdict.exercises
+    found = [(one.id, one.price) for one in outcome.diagnosis]
+    assert found == [("stands-on-apply_rope", 0.0), ("no-scale", PRICES["values"])]
+    assert outcome.by_prices == pytest.approx((1 - PRICES["values"]) * outcome.max_score)
+
+
+def test_a_part_whose_mistake_does_not_show_is_not_to_blame(grader, handed_in):
+    """A rotation that refuses too little changes nothing of what the attention does."""
+    path = handed_in("apply_rope", "odd-width-not-refused", GroupedQueryAttention="no-scale")
+    (outcome,) = grader.grade_file(path, "GroupedQueryAttention", seed=1).verdict.exercises
+    assert [one.id for one in outcome.diagnosis] == ["no-scale"]
