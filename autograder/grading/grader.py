@@ -498,6 +498,8 @@ class Grader:
             if rest.rejected():
                 run.fingerprint = rest.fingerprint
                 return found + quoting(own, workspace.cells)
+            if not rest.stopped and all(_are_neighbours(base, run.exercise) for base in to_blame):
+                return found  # it is right, and what is wrong with these is said in the same notebook
         elif beneath := {} if has_parts else {base: it for base, it in tried.items() if not _is_same(it, run)}:
             _, own, free = self._on_right_bases(workspace, run, beneath)
             if free:
@@ -643,6 +645,11 @@ def _handed_in(defined: Sequence[course.Exercise], cells: Iterable[RestoredCell]
 def _may_have_any_parts(exercise: str) -> bool:
     """Whether an answer may be made of any parts, so that one called as an earlier exercise may be meant otherwise."""
     return getattr(course.module_of(exercise, "checks"), "ANY_PARTS", False)
+
+
+def _are_neighbours(one: str, other: str) -> bool:
+    """Whether two exercises belong to one assignment."""
+    return course.exercises()[one].assignment == course.exercises()[other].assignment
 
 
 def _stands_on(base: str, price: float) -> Diagnosis:
