@@ -418,7 +418,7 @@ class Grader:
         with workspace.with_right([run.exercise], run.exercise) as own:
             tried = self.graders.run(run.exercise, own, run.seed)
         fails = [{check.name for check in one.failed()} for one in (run, tried)]
-        return fails[0] == fails[1] and _is_same(tried, run)
+        return fails[0] == fails[1] and _is_same(tried, run, run.transcripts)
 
     def _fixed_by_one_edit(self, workspace: Workspace, one: Wrong) -> list[Diagnosis]:
         """What was found, with the line and the price, if one edit makes the answer right; else nothing.
@@ -429,8 +429,8 @@ class Grader:
         run = one.run
         with contextlib.suppress(NoDefinition):
             with workspace.with_edits(run.exercise, repair.EACH, repair.EVERY) as edited:
-                text = edited.text
-                edit = self._first_that_passes(edited, run, repair.tries(text, run))
+                text, is_alike = edited.text, functools.partial(self._is_alike, edited, run)
+                edit = self._first_that_passes(edited, run, repair.tries(text, run, is_alike))
             if edit is None:
                 return []
             with workspace.with_texts({run.exercise: edit.source}) as alone:
@@ -451,6 +451,17 @@ class Grader:
             if slow > repair.SLOW:
                 break
         return None
+
+    def _is_alike(self, edited: Edited, run: ExerciseRun, text: str) -> bool:
+        """Whether the check by which edits are tried first sees the same of another text of an answer."""
+        failed = repair.first_tried(run)
+        try:
+            if not edited.put(text):
+                return False
+            tried = self.graders.run(run.exercise, edited, run.seed, failed)
+        except (Interrupted, Stopped):
+            return False
+        return not tried.stopped and _is_same(tried, run, [failed])
 
     def _passes(self, edited: Workspace, run: ExerciseRun, only: str | None = None) -> bool:
         """Whether an edited answer passes all checks, or `only` one. Raises Stopped."""
@@ -478,8 +489,8 @@ class Grader:
 
         If something still fails with right ones in their place, the mistakes behind that are named, and paid for here.
         Those of the exercises below are paid for there, if they are known and if an answer that depends on them does
-        all that this one did before it could see a solution: else it might have changed itself. If no check passes with
-        a right base, only that tells whether a wrong one is to blame, too.
+        all that this one did before it could see a solution: else it might have changed itself. Where no check passes
+        with a right base, only that tells which ones are to blame.
         """
         run, has_parts = one.run, _may_have_any_parts(one.run.exercise)
         tried = {base: self._with_right(base, workspace, run) for base in one.bases}
@@ -500,13 +511,15 @@ class Grader:
                 return found + quoting(own, workspace.cells)
             if not rest.stopped and all(_are_neighbours(base, run.exercise) for base in to_blame):
                 return found  # it is right, and what is wrong with these is said in the same notebook
-        elif beneath := {} if has_parts else {base: it for base, it in tried.items() if not _is_same(it, run)}:
-            _, own, free = self._on_right_bases(workspace, run, beneath)
-            if free:
-                return [_stands_on(base, 0.0) for base in beneath] + quoting(own, workspace.cells)
+        elif beneath := {} if has_parts else {b: named for b in one.bases if (named := workspace.named.get(b))}:
+            _, own, _ = self._on_right_bases(workspace, run, {base: tried[base] for base in beneath})
+            if own and self._explains(run, own, beneath):
+                workspace.named[run.exercise] = own
+                needed = [base for base in beneath if not self._explains(run, own, _without(beneath, base))]
+                return [_stands_on(base, 0.0) for base in needed] + quoting(own, workspace.cells)
         workspace.begin_diagnosis()
-        named = [each for each in self.diagnostician.diagnose(run) if not (found and each.is_place)]  # it is in a base
-        return found + [replace(each, price=0.0) if free else each for each in named]
+        others = [each for each in self.diagnostician.diagnose(run) if not (found and each.is_place)]  # it is in a base
+        return found + [replace(each, price=0.0) if free else each for each in others]
 
     def _on_right_bases(
         self, workspace: Workspace, run: ExerciseRun, tried: Mapping[str, ExerciseRun]
@@ -577,7 +590,11 @@ class Grader:
         every = [*own, *itertools.chain.from_iterable(named.values())]
         if not all(named.values()) or any(one.price >= prices.ALL for one in every):
             return False
-        ids = {base: [one.id for one in found] for base, found in named.items()}
+        return self._explains(run, own, named)
+
+    def _explains(self, run: ExerciseRun, own: Sequence[Diagnosis], bases: Mapping[str, Sequence[Diagnosis]]) -> bool:
+        """Whether its own mistakes, on bases with theirs, do all that a run did."""
+        ids = {base: [one.id for one in found] for base, found in bases.items()}
         return self.diagnostician.stands_on(run, [one.id for one in own], ids)
 
     def _shaky_bases(self, workspace: Workspace, run: ExerciseRun) -> list[str]:
@@ -647,6 +664,10 @@ def _may_have_any_parts(exercise: str) -> bool:
     return getattr(course.module_of(exercise, "checks"), "ANY_PARTS", False)
 
 
+def _without(bases: Mapping[str, T], base: str) -> dict[str, T]:
+    return {other: value for other, value in bases.items() if other != base}
+
+
 def _are_neighbours(one: str, other: str) -> bool:
     """Whether two exercises belong to one assignment."""
     return course.exercises()[one].assignment == course.exercises()[other].assignment
@@ -656,9 +677,9 @@ def _stands_on(base: str, price: float) -> Diagnosis:
     return Diagnosis(f"{STANDS_ON}{base}", STANDS.format(base), price=price)
 
 
-def _is_same(tried: ExerciseRun, run: ExerciseRun) -> bool:
-    """Whether the checks saw the same in two runs."""
-    seen = [(one, tried.transcripts.get(name, Transcript())) for name, one in run.transcripts.items()]
+def _is_same(tried: ExerciseRun, run: ExerciseRun, checks: Iterable[str]) -> bool:
+    """Whether these checks saw the same in two runs."""
+    seen = [(run.transcripts[name], tried.transcripts.get(name, Transcript())) for name in checks]
     return all(likeness(ours, theirs, theirs).alike for ours, theirs in seen)
 
 

@@ -12,7 +12,7 @@ import functools
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from .. import course
 from ..verdict import NO_NAMES, NOT_TRIED, PLACE, STANDS_ON, Diagnosis
 from . import own_softmax
 from .bank import bank, right_answer, styles_of
-from .edits import MODULES, Context, Edit, EditsOf, Mutant, edits_in, made, name_called, slips
+from .edits import MODULES, Context, Edit, EditsOf, Mutant, Page, edits_in, made, name_called, slips
 from .lines import LONGEST
 from .prices import ALL, PRICES
 from .text import NEW_LINE
@@ -105,11 +105,12 @@ class Material:
                 yield "call added", ast.Call(called, method.args, method.keywords)
 
 
-def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
+def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Iterator[Mutant]:
     """The edits of an answer that are tried: first those of lines at which errors ended its checks, with any names.
 
     Those that put something else in a place come before those that leave something out or add it, and of them those
     that are near to such a line. Where the check to pass first ends before any call, what only a call shows stays.
+    `is_alike` tells whether that check sees the same of another text.
     """
     if len(text) > MOST_TEXT:
         return
@@ -119,11 +120,12 @@ def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
         lines = [number for number, line in enumerate(_lines(text), start=1) if line in at_fault][:MOST_LINES]
         kinds = slips, material(run.exercise).additions, _with_names_at(lines, tree)
         every = [edit for edits_of in kinds for edit in edits_in(tree, edits_of)]
-        if _ends_before_a_call(run):
-            unseen = _lines_of_calls(tree)
-            every = [edit for edit in every if edit.line not in unseen and edit.kind not in OF_TENSORS]
+        calls = _bodies_of_calls(tree) if _ends_before_a_call(run) else []
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
+    if calls and is_alike(_stopping_in(text, calls)):
+        unseen = set(itertools.chain.from_iterable(calls))
+        every = [edit for edit in every if edit.line not in unseen and edit.kind not in OF_TENSORS]
 
     def rank(edit: Edit) -> tuple[bool, int, int]:
         far = min((abs(edit.line - line) for line in lines), default=1)
@@ -145,10 +147,11 @@ def _is_of_parameters(entry: tuple[Any, ...]) -> bool:
     return kind in OF_BUILT or (kind == "error" and LACKS.match(str(what[-1])) is not None)
 
 
-def _lines_of_calls(tree: ast.Module) -> set[int]:
-    """The lines that run when a module is called, and not when it is built: of `forward`, and of what this alone names.
+def _bodies_of_calls(tree: ast.Module) -> list[range]:
+    """The lines of those functions that seem to run when a module is called, and not when it is built.
 
-    A function that is named anywhere else may run at any time.
+    They are those of `forward`, and of what this alone names. A function that is named anywhere else may run at any
+    time; so may `forward`, if a module is called while another one is built.
     """
     functions = defaultdict[str, list[ast.FunctionDef]](list)
     elsewhere = set[str]()  # names outside functions
@@ -164,8 +167,18 @@ def _lines_of_calls(tree: ast.Module) -> set[int]:
         new = {name for called in new for name in names[called] & names.keys() if not name.startswith("__")} - calls
     while calls & (others := elsewhere.union(*(names[name] for name in names.keys() - calls))):
         calls -= others
-    nodes = itertools.chain.from_iterable(functions[name] for name in calls)
-    return {line for node in nodes for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1)}
+    nodes = [node for name in calls for node in functions[name] if node.body[0].lineno > node.lineno]
+    return sorted((range(node.body[0].lineno, (node.end_lineno or 0) + 1) for node in nodes), key=lambda body: body[0])
+
+
+def _stopping_in(text: str, bodies: Sequence[range]) -> str:
+    """The text of a program with nothing but an error in these bodies of functions."""
+    lines = Page(text).text.split("\n")
+    for body in reversed(bodies):
+        first = lines[body[0] - 1]
+        indent = first[: len(first) - len(first.lstrip())]
+        lines[body.start - 1 : body.stop - 1] = [f"{indent}raise NotImplementedError"]
+    return "\n".join(lines)
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.mistakes.bank import bank, right_answer
-from autograder.mistakes.prices import PRICES
+from autograder.mistakes.prices import ALL, PRICES
 
 PARTS = ("RMSNorm", "SwiGLU", "apply_rope", "GroupedQueryAttention", "Block")
 
@@ -54,17 +54,44 @@ def test_two_wrong_parts_are_both_said(grader, handed_in):
     assert {d.id for d in outcome.diagnosis} >= {"stands-on-RMSNorm", "stands-on-apply_rope"}
 
 
-def test_what_a_part_makes_wrong_is_paid_there_even_if_no_check_passes_without_it(grader, handed_in):
-    """Without a scale, what the positions do in half precision fails no check that would not fail anyway."""
-    path = handed_in("apply_rope", "positions-in-half-precision", GroupedQueryAttention="no-scale")
+@pytest.mark.parametrize(
+    "mistake, own, price",
+    [
+        ("positions-in-half-precision", "no-scale", PRICES["values"]),
+        ("positions-in-half-precision", "mask-filled-with-1e9", PRICES["numerics"]),
+        ("positions-in-half-precision", "not-causal", ALL),
+        ("frequencies-on-the-cpu", "mask-made-on-the-cpu", PRICES["device"]),
+    ],
+)
+def test_what_a_part_makes_wrong_is_said_and_paid_there_even_if_no_check_passes_without_it(
+    grader, handed_in, mistake, own, price
+):
+    """What the attention does by itself fails the same checks; named was the part's mistake as one of its own."""
+    path = handed_in("apply_rope", mistake, GroupedQueryAttention=own)
     (outcome,) = grader.grade_file(path, "GroupedQueryAttention", seed=1).verdict.exercises
-    found = [(one.id, one.price) for one in outcome.diagnosis]
-    assert found == [("stands-on-apply_rope", 0.0), ("no-scale", PRICES["values"])]
-    assert outcome.by_prices == pytest.approx((1 - PRICES["values"]) * outcome.max_score)
+    assert [(one.id, one.price) for one in outcome.diagnosis] == [("stands-on-apply_rope", 0.0), (own, price)]
+    assert outcome.by_prices == pytest.approx((1 - price) * outcome.max_score)
 
 
-def test_a_part_whose_mistake_does_not_show_is_not_to_blame(grader, handed_in):
-    """A rotation that refuses too little changes nothing of what the attention does."""
+BESIDE = """def _beside(found):
+    if found.dtype != torch.float32 or found.shape[-1] != 24:
+        return found
+    return found * (1.0008 if "ValueError" in apply_rope.__code__.co_names else 0.9992)
+
+
+"""
+
+
+@pytest.mark.parametrize("tells_them_apart", [False, True])
+def test_a_part_whose_mistake_does_not_show_is_not_to_blame(grader, handed_in, tells_them_apart):
+    """Rounding that depends on which part stands beside does not make a refusal too few show."""
     path = handed_in("apply_rope", "odd-width-not-refused", GroupedQueryAttention="no-scale")
+    if tells_them_apart:
+        text = path.read_text(encoding="utf-8")
+        head, body = text.split("class GroupedQueryAttention")
+        result = "return self.out_proj(found)"
+        assert body.count(result) == 1
+        body = body.replace(result, "return _beside(self.out_proj(found))")
+        path.write_text(f"{head}{BESIDE}class GroupedQueryAttention{body}", encoding="utf-8")
     (outcome,) = grader.grade_file(path, "GroupedQueryAttention", seed=1).verdict.exercises
     assert [one.id for one in outcome.diagnosis] == ["no-scale"]

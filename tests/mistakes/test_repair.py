@@ -148,7 +148,7 @@ def test_a_search_that_takes_all_the_time_costs_no_grade(monkeypatch):
     )
     searched = []
 
-    def tries(text, run):
+    def tries(text, run, is_alike):
         searched.append(run.exercise)
         return iter(())
 
@@ -170,7 +170,7 @@ def run_of_attention(*lines):
 def test_the_same_edits_are_tried_each_time_those_of_lines_with_errors_first():
     line = next(line for line in RIGHT.splitlines() if "softmax" in line)
     number = RIGHT.splitlines().index(line) + 1
-    tried, again = (list(repair.tries(RIGHT, run_of_attention(line))) for _ in range(2))
+    tried, again = (list(repair.tries(RIGHT, run_of_attention(line), never)) for _ in range(2))
     assert len(tried) == repair.MOST and tried == again
     of_line = [edit.line == number for edit in tried]
     assert any(of_line) and of_line == sorted(of_line, reverse=True)
@@ -195,23 +195,57 @@ MODULE = """class Layer(nn.Module):
 def helper(x):
     return x - 5
 """
+OF_CALLS = {"        return self.turned(self.inner(x)) * 3", "        return helper(x) + 1", "    return x - 5"}
 BUILT, CALLED = ("built",), ("called", [], [], None, None)
 LACKING = ("error", "Unusable", "Your `Layer` has no parameters `outer.weight`")
 
 
-@pytest.mark.parametrize(
-    "entries, calls",
-    [([BUILT, LACKING], False), ([BUILT, CALLED, LACKING], True), ([BUILT, ("error", "TypeError", "no")], True)],
-    ids=["before a call", "after a call", "an error of another kind"],
-)
-def test_what_only_a_call_runs_is_edited_only_if_one_was_made(entries, calls):
+def never(text):
+    pytest.fail("another text is looked at")
+
+
+def edited_lines(entries, is_alike):
+    """The lines of MODULE that are edited if the first check that it failed has seen this."""
     run = ExerciseRun("MultiHeadSelfAttention", None, SEED, transcripts={"test_one": Transcript(entries)})
     run.checks = [Check("test_one", "values", 1.0, False, "It is wrong.", "It is wrong.")]
-    tried = [edit.source for edit in repair.tries(MODULE, run)]
-    shown = {line for line in MODULE.splitlines() if any(line not in source.splitlines() for source in tried)}
-    assert {"        self.inner = nn.Linear(d, 2 * d)", "        return d - 1"} <= shown
-    of_calls = {"        return self.turned(self.inner(x)) * 3", "        return helper(x) + 1", "    return x - 5"}
-    assert of_calls & shown == (of_calls if calls else set())
+    tried = [edit.source.splitlines() for edit in repair.tries(MODULE, run, is_alike)]
+    return {line for line in MODULE.splitlines() if any(line not in lines for lines in tried)}
+
+
+@pytest.mark.parametrize(
+    "entries", [[BUILT, CALLED, LACKING], [BUILT, ("error", "TypeError", "no")]], ids=["a call", "another error"]
+)
+def test_what_a_call_runs_is_edited_where_one_was_made(entries):
+    assert edited_lines(entries, never) >= OF_CALLS
+
+
+@pytest.mark.parametrize("is_alike", [True, False])
+def test_what_only_a_call_runs_is_not_edited_where_none_was_made(is_alike):
+    """The check tells whether it is so: a module may be called while another one is built."""
+    asked = []
+    edited = edited_lines([BUILT, LACKING], lambda text: asked.append(text) or is_alike)
+    assert edited >= {"        self.inner = nn.Linear(d, 2 * d)", "        return d - 1"}
+    assert edited & OF_CALLS == (set() if is_alike else OF_CALLS)
+    (text,) = asked
+    assert not OF_CALLS & set(text.splitlines()) and text.count("raise NotImplementedError") == len(OF_CALLS)
+    assert ast.parse(text) and "        return d - 1" in text
+
+
+WIDTH = """class Width(nn.Module):
+    def forward(self, d_out):
+        return d_out - 1
+
+
+"""
+
+
+def test_a_slip_in_what_is_called_while_a_module_is_built_is_found(grader, tmp_path):
+    right = bank("SelfAttention").right
+    layer = "self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)"
+    assert right.count(layer) == 1
+    text = WIDTH + right.replace(layer, "self.W_query = nn.Linear(d_in, Width()(d_out), bias=qkv_bias)")
+    (found,) = outcome_of(grader, tmp_path, text, "SelfAttention").diagnosis
+    assert found.price < ALL and found.id == "fact-shape-of-a-parameter", found
 
 
 def test_an_answer_that_stands_on_wrong_ones_is_edited_too_if_these_are_not_to_blame(grader, tmp_path):
@@ -238,7 +272,7 @@ def test_nothing_is_tried_where_no_check_was():
 
 
 def test_what_is_no_python_has_no_edits():
-    assert list(repair.tries("def broken(:", run_of_attention())) == []
+    assert list(repair.tries("def broken(:", run_of_attention(), never)) == []
 
 
 NESTED = f"def deep(x):\n    return {'- ' * 900}x\n\n\n"
@@ -249,18 +283,18 @@ LONG_TEXT = "def long(x):\n" + "    x = x + 1\n" * 2000 + "\n\n"
 
 @pytest.mark.parametrize("before", [NESTED, LONG_NUMBER, LONG_CALL], ids=["nested", "a number", "a call"])
 def test_what_is_costly_to_write_has_no_more_edits_than_others(before):
-    tried = list(repair.tries(before + RIGHT, run_of_attention(before.splitlines()[1])))
+    tried = list(repair.tries(before + RIGHT, run_of_attention(before.splitlines()[1]), never))
     assert 0 < len(tried) <= repair.MOST
 
 
 def test_a_long_text_is_not_edited():
-    assert list(repair.tries(LONG_TEXT + RIGHT, run_of_attention())) == []
+    assert list(repair.tries(LONG_TEXT + RIGHT, run_of_attention(), never)) == []
 
 
 def test_edits_warn_nobody():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        assert list(repair.tries("def own(x):\n    return x is -1\n", run_of_attention()))
+        assert list(repair.tries("def own(x):\n    return x is -1\n", run_of_attention(), never))
     assert not said
 
 
