@@ -511,15 +511,28 @@ class Grader:
                 return found + quoting(own, workspace.cells)
             if not rest.stopped and all(_are_neighbours(base, run.exercise) for base in to_blame):
                 return found  # it is right, and what is wrong with these is said in the same notebook
-        elif beneath := {} if has_parts else {b: named for b in one.bases if (named := workspace.named.get(b))}:
-            _, own, _ = self._on_right_bases(workspace, run, {base: tried[base] for base in beneath})
-            if own and self._explains(run, own, beneath):
-                workspace.named[run.exercise] = own
-                needed = [base for base in beneath if not self._explains(run, own, _without(beneath, base))]
-                return [_stands_on(base, 0.0) for base in needed] + quoting(own, workspace.cells)
+        elif not has_parts and (explained := self._explained_by_bases(workspace, run, tried)):
+            return explained
         workspace.begin_diagnosis()
         others = [each for each in self.diagnostician.diagnose(run) if not (found and each.is_place)]  # it is in a base
         return found + [replace(each, price=0.0) if free else each for each in others]
+
+    def _explained_by_bases(
+        self, workspace: Workspace, run: ExerciseRun, tried: Mapping[str, ExerciseRun]
+    ) -> list[Diagnosis]:
+        """Its own mistakes, behind those bases without whose mistakes they do not explain a run; else nothing.
+
+        The own mistakes make fail all that a base does. So they are looked for on right bases.
+        """
+        bases = {base: named for base in tried if (named := workspace.named.get(base))}
+        own = self._on_right_bases(workspace, run, {base: tried[base] for base in bases})[1] if bases else []
+        if not own or not self._explains(run, own, bases):
+            return []
+        workspace.named[run.exercise] = own
+        needed = [base for base in bases if not self._explains(run, own, _without(bases, base))]
+        below = [each.price for base in needed for each in bases[base]]
+        price = 0.0 if all(each < prices.ALL for each in below) else prices.ALL  # or more is wrong than is named
+        return [_stands_on(base, price) for base in needed] + quoting(own, workspace.cells)
 
     def _on_right_bases(
         self, workspace: Workspace, run: ExerciseRun, tried: Mapping[str, ExerciseRun]

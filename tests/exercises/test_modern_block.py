@@ -55,22 +55,23 @@ def test_two_wrong_parts_are_both_said(grader, handed_in):
 
 
 @pytest.mark.parametrize(
-    "mistake, own, price",
+    "mistake, paid, own, price",
     [
-        ("positions-in-half-precision", "no-scale", PRICES["values"]),
-        ("positions-in-half-precision", "mask-filled-with-1e9", PRICES["numerics"]),
-        ("positions-in-half-precision", "not-causal", ALL),
-        ("frequencies-on-the-cpu", "mask-made-on-the-cpu", PRICES["device"]),
+        ("positions-in-half-precision", 0.0, "no-scale", PRICES["values"]),
+        ("positions-in-half-precision", 0.0, "mask-filled-with-1e9", PRICES["numerics"]),
+        ("positions-in-half-precision", 0.0, "not-causal", ALL),
+        ("frequencies-on-the-cpu", 0.0, "mask-made-on-the-cpu", PRICES["device"]),
+        ("product-of-cosines", ALL, "no-scale", PRICES["values"]),  # where all is lost, more may be wrong
     ],
 )
 def test_what_a_part_makes_wrong_is_said_and_paid_there_even_if_no_check_passes_without_it(
-    grader, handed_in, mistake, own, price
+    grader, handed_in, mistake, paid, own, price
 ):
     """What the attention does by itself fails the same checks; named was the part's mistake as one of its own."""
     path = handed_in("apply_rope", mistake, GroupedQueryAttention=own)
     (outcome,) = grader.grade_file(path, "GroupedQueryAttention", seed=1).verdict.exercises
-    assert [(one.id, one.price) for one in outcome.diagnosis] == [("stands-on-apply_rope", 0.0), (own, price)]
-    assert outcome.by_prices == pytest.approx((1 - price) * outcome.max_score)
+    assert [(one.id, one.price) for one in outcome.diagnosis] == [("stands-on-apply_rope", paid), (own, price)]
+    assert outcome.by_prices == pytest.approx(max(0.0, 1 - paid - price) * outcome.max_score)
 
 
 BESIDE = """def _beside(found):
