@@ -520,16 +520,20 @@ class Grader:
     def _explained_by_bases(
         self, workspace: Workspace, run: ExerciseRun, tried: Mapping[str, ExerciseRun]
     ) -> list[Diagnosis]:
-        """Its own mistakes, behind those bases without whose mistakes they do not explain a run; else nothing.
+        """The bases to blame, then its own mistakes; nothing if they do not explain the run together.
 
-        The own mistakes make fail all that a base does. So they are looked for on right bases.
+        Its own mistakes fail every check that a wrong base fails, so they are looked for on right bases. A base is to
+        blame if the run cannot be explained without its mistakes.
         """
         bases = {base: named for base in tried if (named := workspace.named.get(base))}
-        own = self._on_right_bases(workspace, run, {base: tried[base] for base in bases})[1] if bases else []
-        if not own or not self._explains(run, own, bases):
+        if not bases:
+            return []
+        _, own, free = self._on_right_bases(workspace, run, {base: tried[base] for base in bases})
+        if not own or not (free or self._explains(run, own, bases)):
             return []
         workspace.named[run.exercise] = own
-        needed = [base for base in bases if not self._explains(run, own, _without(bases, base))]
+        others = {base: {other: bases[other] for other in bases if other != base} for base in bases}
+        needed = [base for base in bases if not self._explains(run, own, others[base])]
         below = [each.price for base in needed for each in bases[base]]
         price = 0.0 if all(each < prices.ALL for each in below) else prices.ALL  # or more is wrong than is named
         return [_stands_on(base, price) for base in needed] + quoting(own, workspace.cells)
@@ -675,10 +679,6 @@ def _handed_in(defined: Sequence[course.Exercise], cells: Iterable[RestoredCell]
 def _may_have_any_parts(exercise: str) -> bool:
     """Whether an answer may be made of any parts, so that one called as an earlier exercise may be meant otherwise."""
     return getattr(course.module_of(exercise, "checks"), "ANY_PARTS", False)
-
-
-def _without(bases: Mapping[str, T], base: str) -> dict[str, T]:
-    return {other: value for other, value in bases.items() if other != base}
 
 
 def _are_neighbours(one: str, other: str) -> bool:

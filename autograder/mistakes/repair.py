@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import course
+from ..checks.source_text import names_under
 from ..verdict import NO_NAMES, NOT_TRIED, PLACE, STANDS_ON, Diagnosis
 from . import own_softmax
 from .bank import bank, right_answer, styles_of
@@ -193,10 +194,7 @@ def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
 
 def _named_in(node: ast.AST) -> set[str]:
     """The names and attributes in a part of a program."""
-    parts = [*ast.walk(node)]
-    return {part.id for part in parts if isinstance(part, ast.Name)} | {
-        part.attr for part in parts if isinstance(part, ast.Attribute)
-    }
+    return names_under(node) | {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
 
 
 def _with_names_at(lines: Sequence[int], tree: ast.Module) -> EditsOf:

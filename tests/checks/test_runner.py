@@ -82,7 +82,7 @@ def test_function(submission, draw):
 
 
 def test_a_check_that_ends_the_process_could_not_judge(collect):
-    """Whoever tells the process to end is heard, whatever it is at."""
+    """A signal still ends the run."""
     graders = collect(
         "raises = SystemExit\n@check('mode', points=1)\ndef test_x(submission):\n    'Says.'\n    raise raises"
     )
@@ -127,7 +127,7 @@ def test_what_cannot_be_called_is_refused(collect, why):
     assert isinstance(raised.value, CourseError)
 
 
-def test_who_tells_the_process_to_end_is_heard_in_the_middle_of_an_import(monkeypatch):
+def test_a_signal_ends_an_import(monkeypatch):
     def end(name):
         raise Ended(143)
 

@@ -67,7 +67,7 @@ def test_two_wrong_parts_are_both_said(grader, handed_in):
 def test_what_a_part_makes_wrong_is_said_and_paid_there_even_if_no_check_passes_without_it(
     grader, handed_in, mistake, paid, own, price
 ):
-    """What the attention does by itself fails the same checks; named was the part's mistake as one of its own."""
+    """The attention fails the same checks by itself, and the mistake of the part is not named as its own."""
     path = handed_in("apply_rope", mistake, GroupedQueryAttention=own)
     (outcome,) = grader.grade_file(path, "GroupedQueryAttention", seed=1).verdict.exercises
     assert [(one.id, one.price) for one in outcome.diagnosis] == [("stands-on-apply_rope", paid), (own, price)]
@@ -85,7 +85,7 @@ BESIDE = """def _beside(found):
 
 @pytest.mark.parametrize("tells_them_apart", [False, True])
 def test_a_part_whose_mistake_does_not_show_is_not_to_blame(grader, handed_in, tells_them_apart):
-    """Rounding that depends on which part stands beside does not make a refusal too few show."""
+    """Not even if the attention rounds differently beside a right part."""
     path = handed_in("apply_rope", "odd-width-not-refused", GroupedQueryAttention="no-scale")
     if tells_them_apart:
         text = path.read_text(encoding="utf-8")

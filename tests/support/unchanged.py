@@ -170,9 +170,9 @@ def _matching(patterns: tuple[str, ...]) -> frozenset[Path]:
 
 
 def _pages_named(files: Iterable[Path]) -> Iterator[Path]:
-    """The pages of docs whose names stand in texts of these Python files."""
-    texts = {node.value for path in files for node in ast.walk(_tree(path)) if isinstance(node, ast.Constant)}
-    texts = {text for text in texts if isinstance(text, str)}
+    """The pages of docs that strings in these Python files name."""
+    constants = {node.value for path in files for node in ast.walk(_tree(path)) if isinstance(node, ast.Constant)}
+    texts = [value for value in constants if isinstance(value, str)]
     return (page for page in (ROOT / "docs").glob("*.md") if any(page.name in text for text in texts))
 
 
