@@ -230,13 +230,19 @@ def definitions_in(text: str) -> dict[str, ast.AST] | None:
     return _defined(tree) if tree.body or only_defines(text) else None
 
 
-def names_used_by(names: Iterable[str], text: str) -> set[str]:
-    """The names that a cell's definitions of `names` use, by themselves or through others; none if unparsable."""
-    defined, found, waiting = definitions_in(text) or {}, set[str](), set(names)
+def names_used_by(names: Iterable[str], texts: Iterable[str]) -> set[str]:
+    """The names that the definitions of `names` in these cells use, by themselves or through others in them."""
+    defined: dict[str, list[ast.AST]] = {}
+    for text in texts:
+        for name, node in _defined(tree_of(text)).items():
+            defined.setdefault(name, []).append(node)
+    found, followed, waiting = set[str](), set[str](), set(names)
     while waiting:
-        used = set[str]().union(*(names_under(defined[name]) for name in waiting & defined.keys()))
-        waiting = used - found
-        found |= used
+        followed |= waiting
+        nodes = [node for name in waiting for node in defined.get(name, ())]
+        found = found.union(*map(names_under, nodes))
+        # a variable of a function is no other cell's, though it may be called as one
+        waiting = set[str]().union(*(names_under(node) - _bound_in(node) for node in nodes)) - followed
     return found
 
 

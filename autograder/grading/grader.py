@@ -670,7 +670,7 @@ def _handed_in(defined: Sequence[course.Exercise], cells: Iterable[RestoredCell]
     own = [e for e in defined if e.assignment == last]
     called = {getattr(course.module_of(e.name, "checks"), "STANDS_FOR", e.name) for e in own} - {e.name for e in own}
     names = [*(e.name for e in own), *called]
-    used = called.union(*(names_used_by(names, cell.code) for cell in cells if cell.runs))
+    used = called | names_used_by(names, (cell.code for cell in cells if cell.runs))
     brought = used.intersection(course.assignments()[last].bases) if last else set[str]()
     parts = used if any(_may_have_any_parts(e.name) for e in own) else brought
     return own if all(e in own or e.name in parts for e in defined) else list(defined)

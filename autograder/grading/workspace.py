@@ -16,7 +16,16 @@ from .. import course
 from ..checks.late import looks_up_late
 from ..checks.proxies import Answer, Examination, StudentError
 from ..checks.runner import ExerciseRun, Stopped
-from ..checks.source_text import NoDefinition, Source, definition, is_stub, names_in, same_code
+from ..checks.source_text import (
+    NoDefinition,
+    Source,
+    definition,
+    is_stub,
+    names_in,
+    names_used_by,
+    only_defines,
+    same_code,
+)
 from ..errors import ChildGone, Interrupted
 from ..sandbox import replies
 from ..sandbox.child import Child
@@ -422,12 +431,13 @@ class Workspace:
             return None
 
     def names_used_by(self, name: str) -> set[str]:
-        """The names that occur in the code of the cells that define `name`."""
-        names: set[str] = set()
-        for cell in self.cells:
-            if cell.runs and _defines(cell, name):
-                names |= names_in(cell.code)
-        return names
+        """The names that the definitions of `name` use, by themselves or through those in other cells.
+
+        Of a cell that defines it and does more than define, all names: it may set a part of what it has defined.
+        """
+        cells = [cell for cell in self.cells if cell.runs and not _keeps_parts(cell)]
+        does_more = [cell.code for cell in cells if _defines(cell, name) and not only_defines(cell.code)]
+        return names_used_by([name], (cell.code for cell in cells)).union(*map(names_in, does_more))
 
     def source(self, name: str) -> Source:
         """The source of the cells that run, among them those that define `name` and what it calls.

@@ -11,6 +11,7 @@ from autograder.grading.workspace import Deadline, OutOfTime, Workspace
 from autograder.lazily import Lazily
 from autograder.mistakes import repair
 from autograder.mistakes.bank import bank
+from autograder.submission.restore import RestoredCell
 
 ATTENTION = ROOT / "autograder" / "exercises" / "attention" / "answers"
 
@@ -231,6 +232,37 @@ def test_nothing_is_graded_where_a_solution_can_be_read(grader, inverted, tmp_pa
     assert "stands-on-causal_mask" in named(verdict)["masked_weights"]
     told = " ".join(check.message for check in verdict.exercise("Head").checks)
     assert "NoneNone" in told and "attend" not in told
+
+
+def test_what_a_helper_in_another_cell_stands_on_is_found(grader, inverted, tmp_path):
+    own = {"cell_type": "code", "id": "own", "metadata": {}, "outputs": [], "execution_count": None}
+    own["source"] = "def allowed(query):\n    return causal_mask(query.shape[1], device=query.device)"
+    cell = cell_of(inverted, "masked_weights-solution")
+    inverted["cells"].insert(inverted["cells"].index(cell), own)
+    right = "".join(cell["source"])
+    cell["source"] = right.replace("causal_mask(query.shape[1], device=query.device)", "allowed(query)")
+    assert "allowed(query)" in cell["source"]
+    verdict = graded_alone(grader, inverted, tmp_path, "causal_mask", "masked_weights")
+    outcome = verdict.exercise("masked_weights")
+    assert named(verdict)["masked_weights"] == ["stands-on-causal_mask"] and outcome.by_prices == outcome.max_score
+
+
+USES = {
+    "itself": ("def Head():\n    return attend()", {"attend"}),
+    "by a helper": ("def Head():\n    return one()\n\none = lambda: attend()", {"one", "attend"}),
+    "by what it inherits": ("class Head(Base):\n    pass", {"Base", "mask", "t"}),
+    "beside it": ("def Head():\n    return 1\n\ndef other():\n    return attend()", set()),
+    "in a cell that runs it": ("def Head():\n    return 1\n\nprint(Head(attend))", {"print", "Head", "attend"}),
+    "with a variable of another cell's name": ("def Head(x):\n    shown = x\n    return shown", {"x", "shown"}),
+    "in no Python": ("def Head(:", set()),
+}
+
+
+@pytest.mark.parametrize("text, used", USES.values(), ids=USES)
+def test_an_answer_uses_what_it_reaches(grader, text, used):
+    others = ["class Base:\n    def mask(self, t):\n        return mask(t)", "shown = attend(Head(2))"]
+    workspace = Workspace(grader.parent, [RestoredCell("code", source, "") for source in (*others, text)])
+    assert workspace.names_used_by("Head") == used
 
 
 def test_a_child_that_has_seen_a_solution_grades_nothing_more(grader, inverted, tmp_path):
