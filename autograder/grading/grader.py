@@ -8,7 +8,7 @@ import itertools
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -89,6 +89,27 @@ class Wrong:
         """Note its mistakes, and the points that their prices leave."""
         self.outcome.diagnosis = mistakes
         self.outcome.by_prices = _by_prices(self.run, self.outcome)
+
+
+@dataclass(frozen=True)
+class OnRight:
+    """The checks of an exercise with right answers in place of wrong bases, and what was found of its own then.
+
+    `is_all` says whether that, with the mistakes of these bases, explains all that it did on its own.
+    """
+
+    run: ExerciseRun
+    own: list[Diagnosis]
+    is_all: bool
+
+    @property
+    def is_right(self) -> bool:
+        return not self.run.failed() and not self.run.stopped
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all that is left wrong has a name, or nothing is."""
+        return self.is_right or bool(self.own and not self.run.stopped)
 
 
 class Grader:
@@ -372,7 +393,8 @@ class Grader:
         one.bases = self._shaky_bases(workspace, run)
         if not one.bases:
             workspace.begin_exercise()  # looking at the bases may have asked candidates
-            found = workspace.named[run.exercise] = self.diagnostician.diagnose(run)
+            if found := self.diagnostician.diagnose(run):
+                workspace.named[run.exercise] = found
             one.name(found)
             return self._is_edit_wanted(run, found)
         if not _may_have_any_parts(run.exercise):
@@ -489,8 +511,8 @@ class Grader:
 
         If something still fails with right ones in their place, the mistakes behind that are named, and paid for here.
         Those of the exercises below are paid for there, if they are known and if an answer that depends on them does
-        all that this one did before it could see a solution: else it might have changed itself. Where no check passes
-        with a right base, only that tells which ones are to blame.
+        all that this one did before it could see a solution: else it might have changed itself. A base is to blame if
+        more checks pass with a right one in its place, or if that is seen only where all of them are right.
         """
         run, has_parts = one.run, _may_have_any_parts(one.run.exercise)
         tried = {base: self._with_right(base, workspace, run) for base in one.bases}
@@ -500,59 +522,60 @@ class Grader:
             if to_blame:
                 self._ask_ahead(workspace, run, to_blame)
         at_fault = [self._at_fault(base, workspace, run) for base in to_blame]
-        found, free = list[Diagnosis](), False
+        rest = OnRight(run, [], False)
         if to_blame:
-            rest, own, free = self._on_right_bases(workspace, run, {base: tried[base] for base in to_blame})
-            found = [_stands_on(name, 0.0 if free else prices.ALL) for name in at_fault]
-            if not free and not rest.failed() and not rest.stopped:
+            rest = self._on_right_bases(workspace, run, {base: tried[base] for base in to_blame})
+        if not has_parts and len(to_blame) < len(one.bases) and rest.run.rejected():
+            on_all = self._on_right_bases(workspace, run, tried)
+            if explained := self._explained_by_bases(workspace, one, on_all):
+                return explained
+            if on_all.is_right:
+                to_blame = at_fault = one.bases
+                rest = on_all
+        found = [_stands_on(name, 0.0 if rest.is_all else prices.ALL) for name in at_fault]
+        if to_blame:
+            if rest.is_all:
+                workspace.named[run.exercise] = rest.own
+            elif rest.is_right:
                 one.right_on = to_blame
-            if rest.rejected():
-                run.fingerprint = rest.fingerprint
-                return found + quoting(own, workspace.cells)
-            if not rest.stopped and all(_are_neighbours(base, run.exercise) for base in to_blame):
+            if rest.run.rejected():
+                run.fingerprint = rest.run.fingerprint
+                return found + quoting(rest.own, workspace.cells)
+            if not rest.run.stopped and all(_are_neighbours(base, run.exercise) for base in to_blame):
                 return found  # it is right, and what is wrong with these is said in the same notebook
-        elif not has_parts and (explained := self._explained_by_bases(workspace, run, tried)):
-            return explained
         workspace.begin_diagnosis()
         others = [each for each in self.diagnostician.diagnose(run) if not (found and each.is_place)]  # it is in a base
-        return found + [replace(each, price=0.0) if free else each for each in others]
+        return found + [replace(each, price=0.0) if rest.is_all else each for each in others]
 
-    def _explained_by_bases(
-        self, workspace: Workspace, run: ExerciseRun, tried: Mapping[str, ExerciseRun]
-    ) -> list[Diagnosis]:
+    def _explained_by_bases(self, workspace: Workspace, one: Wrong, on_all: OnRight) -> list[Diagnosis]:
         """The bases to blame, then its own mistakes; nothing if they do not explain the run together.
 
-        Its own mistakes fail every check that a wrong base fails, so they are looked for on right bases. A base is to
-        blame if the run cannot be explained without its mistakes.
+        Its own ones are those that are found `on_all` right bases. A base is to blame if the run cannot be explained
+        without its mistakes.
         """
-        bases = {base: named for base in tried if (named := workspace.named.get(base))}
-        if not bases:
+        run, own = one.run, on_all.own
+        bases = {base: named for base in one.bases if (named := workspace.named.get(base)) is not None}
+        if not bases or not on_all.is_known or not (on_all.is_all or self._explains(run, own, bases)):
             return []
-        _, own, free = self._on_right_bases(workspace, run, {base: tried[base] for base in bases})
-        if not own or not (free or self._explains(run, own, bases)):
-            return []
-        workspace.named[run.exercise] = own
         others = {base: {other: bases[other] for other in bases if other != base} for base in bases}
         needed = [base for base in bases if not self._explains(run, own, others[base])]
+        if not own and not needed:  # each of several does all of it
+            needed = [base for base in bases if bases[base]]
+        workspace.named[run.exercise] = own
         below = [each.price for base in needed for each in bases[base]]
         price = 0.0 if all(each < prices.ALL for each in below) else prices.ALL  # or more is wrong than is named
         return [_stands_on(base, price) for base in needed] + quoting(own, workspace.cells)
 
-    def _on_right_bases(
-        self, workspace: Workspace, run: ExerciseRun, tried: Mapping[str, ExerciseRun]
-    ) -> tuple[ExerciseRun, list[Diagnosis], bool]:
-        """The checks of a run with right answers in place of some bases, what is found then, and whether that is all.
-
-        It is if it explains what the run did, with the mistakes of the bases. `tried` are the runs with one right base.
-        """
+    def _on_right_bases(self, workspace: Workspace, run: ExerciseRun, tried: Mapping[str, ExerciseRun]) -> OnRight:
+        """What an exercise does with right answers in place of some bases; `tried` are the runs with one of them."""
         with workspace.with_right(list(tried), run.exercise) as repaired:
             if len(tried) == 1:
                 (rest,) = (replace(one, transport=repaired) for one in tried.values())
             else:
                 rest = self.graders.run(run.exercise, repaired, run.seed)
             own = self.diagnostician.diagnose(rest)
-        is_known = (own or not rest.failed()) and not rest.stopped
-        return rest, own, bool(is_known and self._is_paid_below(workspace, run, own, tried))
+        found = OnRight(rest, own, False)
+        return replace(found, is_all=found.is_known and self._is_paid_below(workspace, run, own, list(tried)))
 
     def _grade_with_parts_of_the_course(self, workspace: Workspace, one: Wrong, absent: list[str]) -> None:
         """Grade an exercise with the course's own answers to those earlier ones that the notebook does not bring.
@@ -591,7 +614,8 @@ class Grader:
         def asked() -> bool:
             for base in [base for base in bases if base in workspace.wrong]:
                 workspace.begin_exercise()  # the base gets a clock of its own
-                workspace.named[base] = self.diagnostician.diagnose(workspace.wrong.pop(base))
+                if found := self.diagnostician.diagnose(workspace.wrong.pop(base)):
+                    workspace.named[base] = found
             workspace.begin_diagnosis()
             self.diagnostician.ask_ahead(run)
             return True
@@ -600,14 +624,13 @@ class Grader:
             run.answers = {}
 
     def _is_paid_below(
-        self, workspace: Workspace, run: ExerciseRun, own: Sequence[Diagnosis], bases: Iterable[str]
+        self, workspace: Workspace, run: ExerciseRun, own: Sequence[Diagnosis], bases: Collection[str]
     ) -> bool:
         """Whether the mistakes of its bases, which are paid for there, and its own explain all that a run did."""
-        named = {base: workspace.named.get(base, []) for base in bases}
+        named = {base: found for base in bases if (found := workspace.named.get(base)) is not None}
         every = [*own, *itertools.chain.from_iterable(named.values())]
-        if not all(named.values()) or any(one.price >= prices.ALL for one in every):
-            return False
-        return self._explains(run, own, named)
+        is_known = len(named) == len(bases) and all(one.price < prices.ALL for one in every)
+        return is_known and self._explains(run, own, named)
 
     def _explains(self, run: ExerciseRun, own: Sequence[Diagnosis], bases: Mapping[str, Sequence[Diagnosis]]) -> bool:
         """Whether its own mistakes, on bases with theirs, do all that a run did."""

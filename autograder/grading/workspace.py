@@ -100,7 +100,7 @@ class Workspace:
         self.answered = 0  # bytes of tensors in the answers of the current exercise
         self.shaky: dict[str, bool] = {}  # whether a base is wrong, for each base that was looked at
         self.wrong: dict[str, ExerciseRun] = {}  # the runs of those whose mistakes may have to be looked for
-        self.named: dict[str, list[Diagnosis]] = {}  # what is wrong with them, as far as it was looked for
+        self.named: dict[str, list[Diagnosis]] = {}  # what is wrong with them, if known; [] if only bases are
         self.edited: dict[str, str] = {}  # cells of those that one edit makes right, as they are with that edit
         self.has_solutions = False  # whether the child could read or ask a solution: then nothing may be graded in it
         self.restarts = 0

@@ -11,12 +11,12 @@ from .hypotheses import Hypothesis, composed, right
 
 
 def standing_on(exercise: str, own: Sequence[str], bases: Mapping[str, Sequence[str]]) -> Hypothesis | None:
-    """The course's answer to an exercise with its `own` mistakes, on `bases` with theirs, all by their ids.
+    """The course's answer to an exercise with its `own` mistakes, on `bases` with theirs, if any, all by their ids.
 
     None if one of them is no edit in a bank, or if they do not fit together. Mistakes of its own are known only as
     edits of the bank's right answer: None, too, if that one uses no other exercise.
     """
-    replaced = {name: _wrong(name, ids) for name, ids in bases.items()}
+    replaced = {name: _wrong(name, ids) for name, ids in bases.items() if ids}
     made = _wrong(exercise, own) if own else Hypothesis(exercise, (), right_answer(exercise))
     if made is None or None in replaced.values():
         return None
@@ -29,7 +29,7 @@ def _wrong(exercise: str, ids: Sequence[str]) -> Hypothesis | None:
     """The bank's right answer to an exercise with these mistakes."""
     of = bank(exercise)
     mistakes: list[Mistake] = [of[id] for id in ids if id in of]
-    if not isinstance(of, Bank) or not ids or len(mistakes) < len(ids):
+    if not isinstance(of, Bank) or len(mistakes) < len(ids):
         return None
     return composed(right(of), *mistakes)
 

@@ -74,6 +74,37 @@ def test_what_a_part_makes_wrong_is_said_and_paid_there_even_if_no_check_passes_
     assert outcome.by_prices == pytest.approx(max(0.0, 1 - paid - price) * outcome.max_score)
 
 
+ON_TWO = {
+    "right": ({"RMSNorm": "mean-subtracted", "SwiGLU": "sigmoid-gate"}, ["RMSNorm", "SwiGLU"], []),
+    "right on a wrong one between": (
+        {"RMSNorm": "mean-subtracted", "GroupedQueryAttention": "no-scale"},
+        ["RMSNorm", "GroupedQueryAttention"],
+        [],
+    ),
+    "what looks like its own": (
+        {"RMSNorm": "eps-of-1e-5", "GroupedQueryAttention": "no-scale"},
+        ["RMSNorm", "GroupedQueryAttention"],
+        [],
+    ),
+    "wrong itself": (
+        {"RMSNorm": "eps-of-1e-5", "SwiGLU": "sigmoid-gate", "Block": "attention-without-residual"},
+        ["RMSNorm", "SwiGLU"],
+        ["attention-without-residual"],
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong, bases, own", ON_TWO.values(), ids=ON_TWO)
+def test_what_only_several_right_parts_make_right_is_paid_at_these(grader, handed_in, wrong, bases, own):
+    """With a right one in the place of either, checks still fail by the other."""
+    (part, mistake), *others = wrong.items()
+    verdict = grader.grade_file(handed_in(part, mistake, **dict(others)), seed=1).verdict
+    outcome = verdict.exercise("Block")
+    told = [(one.id, one.price) for one in outcome.diagnosis]
+    assert told == [*((f"stands-on-{base}", 0.0) for base in bases), *((id, PRICES["values"]) for id in own)]
+    assert outcome.by_prices == pytest.approx(outcome.max_score * (1 - PRICES["values"] * len(own)))
+
+
 BESIDE = """def _beside(found):
     if found.dtype != torch.float32 or found.shape[-1] != 24:
         return found
