@@ -638,14 +638,14 @@ class Grader:
         return self.diagnostician.stands_on(run, [one.id for one in own], ids)
 
     def _shaky_bases(self, workspace: Workspace, run: ExerciseRun) -> list[str]:
-        """The exercises that this one uses, itself or by way of another, and that are not right.
+        """The exercises that this one or its checks use, directly or by way of another, and that are not right.
 
         They are those that students carry over, and those before it in the same notebook.
         """
         assignment = course.assignments()[course.exercises()[run.exercise].assignment]
         names = [e.name for e in assignment.exercises]
         bases = [b for b in assignment.bases if b in course.exercises()] + names[: names.index(run.exercise)]
-        used, new = set(), {run.exercise}
+        used, new = set(), {run.exercise, *getattr(course.module_of(run.exercise, "checks"), "ALSO_BUILDS", ())}
         while new:
             used |= new
             new = set().union(*map(workspace.names_used_by, new)) & set(bases) - used

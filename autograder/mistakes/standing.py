@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from .. import course
 from ..checks.source_text import names_in
@@ -13,15 +13,14 @@ from .hypotheses import Hypothesis, composed, right
 def standing_on(exercise: str, own: Sequence[str], bases: Mapping[str, Sequence[str]]) -> Hypothesis | None:
     """The course's answer to an exercise with its `own` mistakes, on `bases` with theirs, if any, all by their ids.
 
-    None if one of them is no edit in a bank, or if they do not fit together. Mistakes of its own are known only as
-    edits of the bank's right answer: None, too, if that one uses no other exercise.
+    None if one of them is no edit in a bank, or if they do not fit together.
     """
     replaced = {name: _wrong(name, ids) for name, ids in bases.items() if ids}
     made = _wrong(exercise, own) if own else Hypothesis(exercise, (), right_answer(exercise))
     if made is None or None in replaced.values():
         return None
     texts = {name: one.source for name, one in replaced.items() if one is not None}
-    around = list(_around(made.source, texts, {exercise}))
+    around = list(_around({*names_in(made.source), *getattr(bank(exercise), "beside", ())}, texts, {exercise}))
     return Hypothesis(exercise, made.mistakes, made.source, "\n\n".join(around))
 
 
@@ -34,10 +33,10 @@ def _wrong(exercise: str, ids: Sequence[str]) -> Hypothesis | None:
     return composed(right(of), *mistakes)
 
 
-def _around(text: str, texts: Mapping[str, str], seen: set[str]) -> Iterator[str]:
-    """The answers to all exercises that a text uses, each after those that it uses itself."""
-    for name in sorted(names_in(text) & course.exercises().keys() - seen):
+def _around(names: Set[str], texts: Mapping[str, str], seen: set[str]) -> Iterator[str]:
+    """The answers to all exercises among the names that a text uses, each after those that it uses itself."""
+    for name in sorted(course.exercises().keys() & names - seen):
         seen.add(name)
         answer = texts.get(name) or right_answer(name)
-        yield from _around(answer, texts, seen)
+        yield from _around(names_in(answer), texts, seen)
         yield answer

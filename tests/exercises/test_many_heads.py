@@ -12,7 +12,7 @@ from torch import nn
 from autograder import course
 from autograder.checks.proxies import Local, Submission
 from autograder.checks.runner import Graders
-from autograder.mistakes.bank import bank, namespace_of
+from autograder.mistakes.bank import bank, namespace_of, right_answer
 from autograder.sandbox.inside import wire
 
 NAME = "04_multi_head_attention"
@@ -152,6 +152,17 @@ def test_loading_says_that_the_layer_must_be_mended_first():
     run = graders.run("load_from_torch", Local(namespace), 1)
     assert len(run.failed()) == len(run.checks)
     assert all("First fix your `MultiHeadAttention`" in check.message for check in run.checks)
+
+
+def test_what_the_loaded_layer_makes_wrong_is_paid_there(grader, tmp_path):
+    """The function is right, but one check asks what the layer gives afterwards, and the text does not name it."""
+    parts = bank("MultiHeadAttention")["heads-averaged"].source, right_answer("load_from_torch")
+    path = tmp_path / "answer.py"
+    path.write_text("\n\n\n".join(["import torch\nimport torch.nn.functional as F\nfrom torch import nn", *parts]))
+    layer, load = grader.grade_file(path, seed=1).verdict.exercises
+    assert [one.id for one in layer.diagnosis] == ["heads-averaged"] and layer.by_prices < layer.max_score
+    assert [(one.id, one.price) for one in load.diagnosis] == [("stands-on-MultiHeadAttention", 0.0)]
+    assert load.score < load.by_prices == load.max_score
 
 
 EXERCISES = [e.name for e in course.assignments(ROOT)[NAME].exercises]

@@ -14,6 +14,7 @@ from ...checks.proxies import Proxy, StudentError, Submission
 from ...checks.steps import Weights
 
 NO_DEVICE = "It writes into parameters, wherever they are."  # why no check is made on a GPU
+ALSO_BUILDS = ("MultiHeadAttention",)  # the student's own, into which weights are loaded
 NO_TENSORS = "It gives nothing, and writes into parameters."  # why it is not tried with tensors of random values
 
 D, HEADS, N = 6, 2, 5
