@@ -44,6 +44,7 @@ Known: TypeAlias = Callable[[str, list[Check]], list[Diagnosis] | None]
 
 PAYS = 1  # after so many submissions with the same inputs, learning what the checks ask pays off: more will come
 ATTEMPTS = 3  # for a submission if its process was ended, perhaps from outside
+LOST = 0.2  # of an exercise's points: who keeps no more has paid for it, and what stands on it is paid by itself
 MAX_LISTED = 1000  # notebooks in a folder, of which the message names the first few
 
 TWICE = "`{0}` is graded as {1} defines it, and that is not written yet: move your code from {2} there."
@@ -76,8 +77,8 @@ class Program:
 class Wrong:
     """A wrong exercise that was graded, and of which the mistakes are yet to be named.
 
-    It depends on these `bases`, wrong ones as well, once they are known. `right_on` are those of them that alone are to
-    blame: with right ones in their place it is right.
+    It depends on these `bases`, wrong ones as well, once they are known. `right_on` are those to blame, if all else
+    that is wrong has a name: with right ones in their place, what it does is known.
     """
 
     outcome: Outcome
@@ -291,6 +292,7 @@ class Grader:
                 with workspace.clock(f"the checks of `{exercise.name}`"):
                     outcome, left = self._grade_exercise(workspace, exercise, seed, known)
                 outcomes.append(outcome)
+                workspace.graded[exercise.name] = outcome
                 if left:
                     wrong.append(left)
                 else:
@@ -422,17 +424,32 @@ class Grader:
         return False
 
     def _forgive(self, workspace: Workspace, one: Wrong) -> bool:
-        """Charge nothing for an exercise that is right as soon as the student's own bases are, by one edit each.
+        """Charge nothing for the bases of an exercise, where it is known what it does on right ones, if
 
-        With the course's own in their place it was right, but it had seen them. Here it can have seen none. And all
-        that was wrong must come from these bases.
+        - the points of one of them are lost there, and the others pay for what is wrong with them as well: a slip is
+          paid once, even if it leaves nothing to see of what stands on it;
+        - or it is right as soon as the student's own bases are, by one edit each. With the course's own in their place
+          it was right, but it had seen them. Here it can have seen none. And all that was wrong must come from these
+          bases.
         """
-        if all(base in workspace.edited for base in one.right_on) and self._errs_with_its_bases(workspace, one.run):
+        is_free = self._is_paid_with_lost_bases(workspace, one)
+        if not is_free and all(base in workspace.edited for base in one.right_on):
             with contextlib.suppress(NoDefinition):
-                with workspace.with_texts({base: workspace.edited[base] for base in one.right_on}) as mended:
-                    if self._passes(mended, one.run):
-                        one.name([replace(each, price=0.0) for each in one.outcome.diagnosis])
+                is_free = self._errs_with_its_bases(workspace, one.run) and self._is_right_on_edits(workspace, one)
+        if is_free:
+            one.name([replace(each, price=0.0) if _is_base(each) else each for each in one.outcome.diagnosis])
         return False
+
+    def _is_paid_with_lost_bases(self, workspace: Workspace, one: Wrong) -> bool:
+        """Whether bases to blame are lost, and what is wrong with all others has a price, which is paid there."""
+        lost = [base for base in one.right_on if _is_lost(workspace, base, one.run.exercise)]
+        others = [workspace.graded.get(base) for base in one.right_on if base not in lost]
+        return bool(lost) and all(outcome is not None and outcome.by_prices > 0 for outcome in others)
+
+    def _is_right_on_edits(self, workspace: Workspace, one: Wrong) -> bool:
+        """Whether an exercise is right if each base to blame is as its one edit makes it. Raises NoDefinition."""
+        with workspace.with_texts({base: workspace.edited[base] for base in one.right_on}) as mended:
+            return self._passes(mended, one.run)
 
     def _errs_with_its_bases(self, workspace: Workspace, run: ExerciseRun) -> bool:
         """Whether an answer did in each check what the course's own does beside the student's wrong bases."""
@@ -516,7 +533,9 @@ class Grader:
         """
         run, has_parts = one.run, _may_have_any_parts(one.run.exercise)
         tried = {base: self._with_right(base, workspace, run) for base in one.bases}
-        to_blame = [base for base in one.bases if _is_better(tried[base], run)]
+        better = [base for base in one.bases if _is_better(tried[base], run)]
+        # what is absent may come with a right answer to another base
+        to_blame = [base for base in better if not set(workspace.brought_with(base)) & set(better)]
         if has_parts:  # few of them are to blame, so nothing was asked ahead
             workspace.begin_exercise()
             if to_blame:
@@ -536,7 +555,7 @@ class Grader:
         if to_blame:
             if rest.is_all:
                 workspace.named[run.exercise] = rest.own
-            elif rest.is_right:
+            elif rest.is_known:
                 one.right_on = to_blame
             if rest.run.rejected():
                 run.fingerprint = rest.run.fingerprint
@@ -649,7 +668,7 @@ class Grader:
         while new:
             used |= new
             new = set().union(*map(workspace.names_used_by, new)) & set(bases) - used
-        return [base for base in bases if base in used and self._is_shaky(workspace, base, run.seed)]
+        return [base for base in bases if base in used and self._is_shaky(workspace, base, run)]
 
     def _at_fault(self, base: str, workspace: Workspace, run: ExerciseRun) -> str:
         """What to call a base that is to blame: the exercise, or another one that the course's answer defines as well.
@@ -671,13 +690,13 @@ class Grader:
         with workspace.with_right([base], run.exercise, but) as repaired:
             return self.graders.run(run.exercise, repaired, run.seed)
 
-    def _is_shaky(self, workspace: Workspace, base: str, seed: int) -> bool:
-        """Whether a base fails a check of its own; this is found out only once per submission."""
+    def _is_shaky(self, workspace: Workspace, base: str, of: ExerciseRun) -> bool:
+        """Whether a base fails a check of its own, or is lost without one; found out once per submission."""
         if base not in workspace.shaky:
             if not workspace.child or workspace.kinds([base])[base] == "missing":
-                return False
+                return _is_lost(workspace, base, of.exercise)
             workspace.begin_exercise()  # the base gets a clock of its own
-            run = self.graders.run(base, workspace, seed)
+            run = self.graders.run(base, workspace, of.seed)
             _note_whether_shaky(workspace, run)
             if workspace.shaky.get(base) and not workspace.is_stub(base):
                 workspace.wrong[base] = run
@@ -707,6 +726,21 @@ def _may_have_any_parts(exercise: str) -> bool:
 def _are_neighbours(one: str, other: str) -> bool:
     """Whether two exercises belong to one assignment."""
     return course.exercises()[one].assignment == course.exercises()[other].assignment
+
+
+def _is_lost(workspace: Workspace, base: str, exercise: str) -> bool:
+    """Whether a base of the same assignment is graded with this exercise, and its points are lost, by its own fault.
+
+    One that is carried over from another assignment costs nothing here.
+    """
+    outcome = workspace.graded.get(base)
+    if outcome is None or not _are_neighbours(base, exercise) or outcome.unjudged:
+        return False
+    return max(outcome.by_checks, outcome.by_prices) <= LOST * outcome.max_score > 0
+
+
+def _is_base(one: Diagnosis) -> bool:
+    return one.id.startswith(STANDS_ON)
 
 
 def _stands_on(base: str, price: float) -> Diagnosis:

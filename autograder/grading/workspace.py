@@ -33,7 +33,7 @@ from ..sandbox.inside import wire
 from ..sandbox.jail import Limits
 from ..sandbox.parent import WarmParent
 from ..submission.restore import RestoredCell
-from ..verdict import Diagnosis
+from ..verdict import Diagnosis, Outcome
 from .outputs import clean_outputs
 from .watchdog import Endless, watching
 
@@ -98,6 +98,7 @@ class Workspace:
         self.errors: dict[int, StudentError | Stopped] = {}
         self.left_out: dict[int, str] = {}  # cells that ended their child, and how
         self.answered = 0  # bytes of tensors in the answers of the current exercise
+        self.graded: dict[str, Outcome] = {}  # of the exercises that are graded with one another
         self.shaky: dict[str, bool] = {}  # whether a base is wrong, for each base that was looked at
         self.wrong: dict[str, ExerciseRun] = {}  # the runs of those whose mistakes may have to be looked for
         self.named: dict[str, list[Diagnosis]] = {}  # what is wrong with them, if known; [] if only bases are
@@ -345,10 +346,12 @@ class Workspace:
 
     def _right_code(self, name: str) -> str:
         """The course's solution of an exercise, after those that it depends on and that no cell defines."""
-        solution = course.answer_of(course.solution_of(name).source)
-        others = sorted(names_in(solution) & course.exercises().keys() - {name})
-        missing = [other for other in others if not any(cell.runs and _defines(cell, other) for cell in self.cells)]
-        return "\n\n\n".join([*map(self._right_code, missing), solution])
+        return "\n\n\n".join([*map(self._right_code, self.brought_with(name)), _solution(name)])
+
+    def brought_with(self, name: str) -> list[str]:
+        """The exercises that the course's solution of this one uses, and that no cell defines."""
+        others = sorted(names_in(_solution(name)) & course.exercises().keys() - {name})
+        return [other for other in others if not any(cell.runs and _defines(cell, other) for cell in self.cells)]
 
     # --- exercises --------------------------------------------------------------------------------
 
@@ -604,6 +607,10 @@ def near_name(name: str, sources: Iterable[str]) -> str:
 def _plain(name: str) -> str:
     """A name without what is lost when it is spelt in another way: case and underscores."""
     return name.replace("_", "").lower()
+
+
+def _solution(name: str) -> str:
+    return course.answer_of(course.solution_of(name).source)
 
 
 def _keeps_parts(cell: RestoredCell) -> bool:

@@ -1,19 +1,22 @@
 """Lesson 08 as it is handed in and graded: what a block is made of is wrong, and the block itself is right."""
 
 import pytest
+from conftest import ROOT, cell_of, hand_in, load
 
+from autograder.grading.grader import LOST
 from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.prices import ALL, PRICES
 
+LESSON = "08_modern_block"
 PARTS = ("RMSNorm", "SwiGLU", "apply_rope", "GroupedQueryAttention", "Block")
 
 
 @pytest.fixture
 def handed_in(tmp_path):
-    """A file with right answers to all parts but one, in which a mistake is made, and `others`."""
+    """A file with right answers to all parts but one, if any, in which a mistake is made, and `others`."""
 
     def write(part, mistake, **others):
-        wrong = {part: mistake, **others}
+        wrong = {part: mistake, **others} if part else others
         texts = [bank(name)[wrong[name]].source if name in wrong else right_answer(name) for name in PARTS]
         imports = "import math\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn"
         path = tmp_path / "answer.py"
@@ -34,14 +37,63 @@ def test_what_a_block_stands_on_is_said_first(grader, handed_in, part, mistake):
     assert outcome.by_prices == outcome.max_score, "what is wrong with the part is paid for there"
 
 
-def test_a_part_that_is_not_written_is_no_excuse(grader, handed_in):
-    """The course's own in its place would give points for what nobody wrote."""
-    path = handed_in("apply_rope", "neighbours-turned")
-    text = path.read_text(encoding="utf-8")
-    stub = "def apply_rope(x, positions, base=10000.0):\n    raise NotImplementedError\n"
-    path.write_text(text.replace(bank("apply_rope")["neighbours-turned"].source, stub), encoding="utf-8")
-    outcome = grader.grade_file(path, "Block", seed=1).verdict.exercises[0]
-    assert outcome.diagnosis[0].id == "stands-on-apply_rope" and outcome.by_prices == 0 == outcome.score
+STUB = "def apply_rope(x, positions, base=10000.0):\n    raise NotImplementedError\n"
+CRASH = "def apply_rope(x, positions, base=10000.0):\n    return x.turned\n"
+KEEPS_A_QUARTER = (
+    "def apply_rope(x, positions, base=10000.0):\n"
+    "    if x.shape[-1] % 2:\n        raise ValueError\n    return (x + 0 * x.cumsum(-2)).cos().to(x.dtype)\n"
+)
+
+
+def graded_with(grader, path, part, text, *wanted):
+    """The outcomes of a file in which `text` stands in the place of a part."""
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole.replace(right_answer(part), text), encoding="utf-8")
+    verdict = grader.grade_file(path, *wanted, seed=1).verdict
+    return {outcome.exercise: outcome for outcome in verdict.exercises}
+
+
+@pytest.mark.parametrize("text", [STUB, CRASH], ids=["stub", "crash"])
+@pytest.mark.parametrize("own", [None, "no-scale"])
+def test_what_stands_on_a_part_that_is_lost_pays_for_itself_alone(grader, handed_in, text, own):
+    """The points of the part are lost already: the rest is graded on the course's own."""
+    path = handed_in("GroupedQueryAttention", own) if own else handed_in(None, None)
+    found = graded_with(grader, path, "apply_rope", text)
+    part, attention, block = (found[name] for name in ("apply_rope", "GroupedQueryAttention", "Block"))
+    price = PRICES["values"] if own else 0
+    assert part.by_checks == part.by_prices == 0 == block.by_checks
+    assert attention.by_checks < attention.max_score and attention.diagnosis[0].id == "stands-on-apply_rope"
+    assert attention.by_prices == pytest.approx((1 - price) * attention.max_score)
+    assert block.by_prices == block.max_score
+
+
+@pytest.mark.parametrize("text", ["class RMSNorm(nn.Module)\n    pass\n", "", "class RmsNorm(nn.Module):\n    pass\n"])
+def test_what_stands_on_a_part_that_is_not_there_pays_for_itself_alone(grader, tmp_path, text):
+    """A missing colon, an empty cell, another name: that costs the part, and it is what is said."""
+    notebook = load(ROOT / "solutions" / LESSON / f"{LESSON}.ipynb")
+    cell_of(notebook, "RMSNorm-solution")["source"] = text
+    part, *_, attention, block = grader.grade_file(
+        hand_in(notebook, tmp_path, f"{LESSON}.ipynb"), seed=1
+    ).verdict.exercises
+    assert part.exercise == "RMSNorm" and part.status != "graded" and part.by_checks == 0
+    for one in (attention, block):
+        assert one.by_checks < one.by_prices == one.max_score, one.exercise
+        assert [found.id for found in one.diagnosis] == ["stands-on-RMSNorm"]
+
+
+def test_who_keeps_points_of_a_part_has_no_second_try_above_it(grader, handed_in):
+    """What the block did on its own is no right block's, as far as it is known what is wrong with the part."""
+    found = graded_with(grader, handed_in(None, None), "apply_rope", KEEPS_A_QUARTER)
+    part, block = found["apply_rope"], found["Block"]
+    assert part.by_checks > LOST * part.max_score and block.diagnosis[0].id == "stands-on-apply_rope"
+    assert block.by_prices == 0 and block.by_checks < block.max_score
+
+
+def test_a_part_that_is_not_graded_with_it_is_no_excuse(grader, handed_in):
+    """Nothing is paid for it then: in an earlier hand-in it may have been right."""
+    found = graded_with(grader, handed_in(None, None), "apply_rope", STUB, "Block")
+    block = found["Block"]
+    assert block.diagnosis[0].id == "stands-on-apply_rope" and block.by_checks == block.by_prices == 0
 
 
 def test_two_wrong_parts_are_both_said(grader, handed_in):

@@ -154,18 +154,22 @@ def test_what_follows_from_a_base_is_paid_at_the_base(grader, inverted, tmp_path
     assert all(one.score < one.max_score for one in others)
 
 
-@pytest.mark.parametrize("base", [INVERTED, "def causal_mask(t, device=None):\n    return torch.rand(t, t) < 0.6\n"])
+RANDOM = "def causal_mask(t, device=None):\n    return torch.rand(t, t) < 0.6\n"
+
+
+@pytest.mark.parametrize("base", [INVERTED, RANDOM], ids=["half", "lost"])
 def test_what_does_right_only_beside_a_solution_is_paid_itself(grader, inverted, tmp_path, base):
-    """Without one, it does not do what a right answer does on such a base; or nobody knows what the base does."""
+    """It does not do what a right answer does on such a base; but where the base got nothing, nothing shows that."""
     cell_of(inverted, "causal_mask-solution")["source"] = base
     right = "".join(cell_of(inverted, "masked_weights-solution")["source"])
-    if base is INVERTED:
-        waits = "    if not causal_mask(2)[0, 0]:\n        return query @ key.transpose(-2, -1)\n"
-        head, body = right.split(":\n", 1)
-        cell_of(inverted, "masked_weights-solution")["source"] = f"{head}:\n{waits}{body}"
+    waits = "    if not causal_mask(2)[0, 0]:\n        return query @ key.transpose(-2, -1)\n"
+    head, body = right.split(":\n", 1)
+    cell_of(inverted, "masked_weights-solution")["source"] = f"{head}:\n{waits}{body}"
     verdict = graded_alone(grader, inverted, tmp_path, "causal_mask", "masked_weights")
-    outcome = verdict.exercise("masked_weights")
-    assert outcome.diagnosis[0].id == "stands-on-causal_mask" and outcome.by_prices == 0
+    mask, outcome = verdict.exercises
+    assert outcome.diagnosis[0].id == "stands-on-causal_mask"
+    assert outcome.by_prices == (outcome.max_score if mask.by_prices == 0 else 0)
+    assert (mask.by_prices == 0) == (base is RANDOM)
 
 
 SLIP = """def causal_mask(t, device=None):
