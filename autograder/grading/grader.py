@@ -85,6 +85,7 @@ class Wrong:
     run: ExerciseRun
     bases: list[str] = field(default_factory=list)
     right_on: list[str] = field(default_factory=list)
+    wants_edit: bool = False  # whether one edit is looked for
 
     def name(self, mistakes: list[Diagnosis]) -> None:
         """Note its mistakes, and the points that their prices leave."""
@@ -398,7 +399,8 @@ class Grader:
             if found := self.diagnostician.diagnose(run):
                 workspace.named[run.exercise] = found
             one.name(found)
-            return self._is_edit_wanted(run, found)
+            one.wants_edit = self._is_edit_wanted(workspace, run, found)
+            return one.wants_edit
         if not _may_have_any_parts(run.exercise):
             self._ask_ahead(workspace, run, one.bases)
         return True
@@ -409,19 +411,23 @@ class Grader:
             return True
         found = self._blamed(workspace, one)
         one.name(found)
-        return bool(one.right_on) or self._is_edit_wanted(one.run, found)
+        one.wants_edit = self._is_edit_wanted(workspace, one.run, found)
+        return one.wants_edit or bool(one.right_on)
 
-    def _is_edit_wanted(self, run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
-        """Whether one edit is looked for: not where nothing shows that the answer computes anything."""
-        return repair.is_wanted(run, found) and not self.diagnostician.says_little(run)
+    def _is_edit_wanted(self, workspace: Workspace, run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
+        """Whether one edit is looked for: not where nothing shows that the answer computes anything.
+
+        What stands in its own cell is edited with it.
+        """
+        apart = [one for one in found if not (_is_base(one) and _comes_with(workspace, _base_of(one), run.exercise))]
+        return repair.is_wanted(run, apart) and not self.diagnostician.says_little(run)
 
     def _look_for_one_edit(self, workspace: Workspace, one: Wrong) -> bool:
         """Name the edit that makes an exercise right, if there is one; not of those that may have nothing wrong."""
-        if one.right_on:
-            return True
-        if found := self._fixed_by_one_edit(workspace, one):
+        if one.wants_edit and (found := self._fixed_by_one_edit(workspace, one)):
             one.name(found)
-        return False
+            return False
+        return bool(one.right_on)
 
     def _forgive(self, workspace: Workspace, one: Wrong) -> bool:
         """Charge nothing for the bases of an exercise, where it is known what it does on right ones, if
@@ -442,7 +448,7 @@ class Grader:
 
     def _is_paid_with_lost_bases(self, workspace: Workspace, one: Wrong) -> bool:
         """Whether bases to blame are lost, and what is wrong with all others has a price, which is paid there."""
-        lost = [base for base in one.right_on if _is_lost(workspace, base, one.run.exercise)]
+        lost = [base for base in one.right_on if is_lost(workspace, base, one.run.exercise)]
         others = [workspace.graded.get(base) for base in one.right_on if base not in lost]
         return bool(lost) and all(outcome is not None and outcome.by_prices > 0 for outcome in others)
 
@@ -551,7 +557,8 @@ class Grader:
             if on_all.is_right:
                 to_blame = at_fault = one.bases
                 rest = on_all
-        found = [_stands_on(name, 0.0 if rest.is_all else prices.ALL) for name in at_fault]
+        paid = functools.partial(_paid_here, workspace, run.exercise)
+        found = [_stands_on(name, paid(name) if rest.is_all else prices.ALL) for name in at_fault]
         if to_blame:
             if rest.is_all:
                 workspace.named[run.exercise] = rest.own
@@ -562,9 +569,13 @@ class Grader:
                 return found + quoting(rest.own, workspace.cells)
             if not rest.run.stopped and all(_are_neighbours(base, run.exercise) for base in to_blame):
                 return found  # it is right, and what is wrong with these is said in the same notebook
-        workspace.begin_diagnosis()
+        workspace.begin_exercise()  # in a child that has seen no solutions
         others = [each for each in self.diagnostician.diagnose(run) if not (found and each.is_place)]  # it is in a base
-        return found + [replace(each, price=0.0) if rest.is_all else each for each in others]
+        if rest.is_all:
+            return found + [replace(each, price=0.0) for each in others]
+        if others and all(each.has_price for each in others):  # what they cost is known, so it is paid here
+            return [replace(each, price=0.0) for each in found] + others
+        return found + others
 
     def _explained_by_bases(self, workspace: Workspace, one: Wrong, on_all: OnRight) -> list[Diagnosis]:
         """The bases to blame, then its own mistakes; nothing if they do not explain the run together.
@@ -581,9 +592,11 @@ class Grader:
         if not own and not needed:  # each of several does all of it
             needed = [base for base in bases if bases[base]]
         workspace.named[run.exercise] = own
-        below = [each.price for base in needed for each in bases[base]]
-        price = 0.0 if all(each < prices.ALL for each in below) else prices.ALL  # or more is wrong than is named
-        return [_stands_on(base, price) for base in needed] + quoting(own, workspace.cells)
+        is_known = all(each.has_price for base in needed for each in bases[base])  # or more is wrong than is named
+        paid = functools.partial(_paid_here, workspace, run.exercise)
+        return [_stands_on(base, paid(base) if is_known else prices.ALL) for base in needed] + quoting(
+            own, workspace.cells
+        )
 
     def _on_right_bases(self, workspace: Workspace, run: ExerciseRun, tried: Mapping[str, ExerciseRun]) -> OnRight:
         """What an exercise does with right answers in place of some bases; `tried` are the runs with one of them."""
@@ -694,7 +707,7 @@ class Grader:
         """Whether a base fails a check of its own, or is lost without one; found out once per submission."""
         if base not in workspace.shaky:
             if not workspace.child or workspace.kinds([base])[base] == "missing":
-                return _is_lost(workspace, base, of.exercise)
+                return is_lost(workspace, base, of.exercise)
             workspace.begin_exercise()  # the base gets a clock of its own
             run = self.graders.run(base, workspace, of.seed)
             _note_whether_shaky(workspace, run)
@@ -728,7 +741,7 @@ def _are_neighbours(one: str, other: str) -> bool:
     return course.exercises()[one].assignment == course.exercises()[other].assignment
 
 
-def _is_lost(workspace: Workspace, base: str, exercise: str) -> bool:
+def is_lost(workspace: Workspace, base: str, exercise: str) -> bool:
     """Whether a base of the same assignment is graded with this exercise, and its points are lost, by its own fault.
 
     One that is carried over from another assignment costs nothing here.
@@ -739,8 +752,27 @@ def _is_lost(workspace: Workspace, base: str, exercise: str) -> bool:
     return max(outcome.by_checks, outcome.by_prices) <= LOST * outcome.max_score > 0
 
 
+def _comes_with(workspace: Workspace, base: str, exercise: str) -> bool:
+    """Whether a base is defined in the cell of an exercise, and is not graded itself: its mistakes are paid here."""
+    return base not in workspace.graded and workspace.brings(exercise, base)
+
+
+def _paid_here(workspace: Workspace, exercise: str, base: str) -> float:
+    """What the known mistakes of a base cost in an exercise: nothing where they are paid at the base.
+
+    One that the cell of the exercise defines, and whose own assignment is another, is graded nowhere as it is here.
+    """
+    if _are_neighbours(base, exercise) or not _comes_with(workspace, base, exercise):
+        return 0.0
+    return min(prices.ALL, sum(one.price for one in workspace.named.get(base, ())))
+
+
 def _is_base(one: Diagnosis) -> bool:
     return one.id.startswith(STANDS_ON)
+
+
+def _base_of(one: Diagnosis) -> str:
+    return one.id.removeprefix(STANDS_ON)
 
 
 def _stands_on(base: str, price: float) -> Diagnosis:

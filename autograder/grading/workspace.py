@@ -332,6 +332,11 @@ class Workspace:
         """The places of the cells that define `name`."""
         return [i for i, cell in enumerate(self.cells) if cell.runs and _defines(cell, name)]
 
+    def brings(self, exercise: str, part: str) -> bool:
+        """Whether one cell alone defines an exercise, and it is the last that defines this part of it as well."""
+        places = self._places_of(exercise)
+        return len(places) == 1 and self._places_of(part)[-1:] == places
+
     def _counting_place(self, name: str) -> int | None:
         """The place of the definition of `name` that is graded: the last up to the exercise's own cell, if any is."""
         own = next((i for i, cell in enumerate(self.cells) if cell.exercise == name), len(self.cells))

@@ -12,7 +12,10 @@ from torch import nn
 from autograder import course
 from autograder.checks.proxies import Local, Submission
 from autograder.checks.runner import Graders
+from autograder.mistakes import repair
 from autograder.mistakes.bank import bank, namespace_of, right_answer
+from autograder.mistakes.name_check import cells_for
+from autograder.mistakes.prices import PRICES
 from autograder.sandbox.inside import wire
 
 NAME = "04_multi_head_attention"
@@ -163,6 +166,23 @@ def test_what_the_loaded_layer_makes_wrong_is_paid_there(grader, tmp_path):
     assert [one.id for one in layer.diagnosis] == ["heads-averaged"] and layer.by_prices < layer.max_score
     assert [(one.id, one.price) for one in load.diagnosis] == [("stands-on-MultiHeadAttention", 0.0)]
     assert load.score < load.by_prices == load.max_score
+
+
+OWN_HEAD = {
+    "known": (" * k.shape[-1] ** -0.5", "", PRICES["values"]),
+    "right by one edit": ("torch.bmm(wei, v)", "torch.bmm(v, wei)", repair.NEVER_RAN),
+}
+
+
+@pytest.mark.parametrize("old, new, price", OWN_HEAD.values(), ids=OWN_HEAD)
+def test_what_is_wrong_with_a_head_of_its_own_is_paid_here(grader, old, new, price):
+    """An answer that brings its own head has not handed it in with lesson 03: it costs what a slip costs."""
+    right = right_answer("StackedHeads", "plain")
+    assert right.count(old) == 1
+    cells = cells_for("StackedHeads", right.replace(old, new))
+    (outcome,) = grader.grade_cells(cells, [course.exercises()["StackedHeads"]], 1).verdict.exercises
+    assert outcome.diagnosis[0].id == "stands-on-Head"
+    assert outcome.by_prices == pytest.approx((1 - price) * outcome.max_score)
 
 
 EXERCISES = [e.name for e in course.assignments(ROOT)[NAME].exercises]

@@ -6,12 +6,13 @@ from conftest import ROOT, cell_of, hand_in, load
 from autograder import course
 from autograder.errors import GraderError
 from autograder.grading import workspace as workspaces
-from autograder.grading.grader import read_cells
+from autograder.grading.grader import is_lost, read_cells
 from autograder.grading.workspace import Deadline, OutOfTime, Workspace
 from autograder.lazily import Lazily
 from autograder.mistakes import repair
 from autograder.mistakes.bank import bank
 from autograder.submission.restore import RestoredCell
+from autograder.verdict import Outcome
 
 ATTENTION = ROOT / "autograder" / "exercises" / "attention" / "answers"
 
@@ -236,6 +237,26 @@ def test_nothing_is_graded_where_a_solution_can_be_read(grader, inverted, tmp_pa
     assert "stands-on-causal_mask" in named(verdict)["masked_weights"]
     told = " ".join(check.message for check in verdict.exercise("Head").checks)
     assert "NoneNone" in told and "attend" not in told
+
+
+GRADED = {"causal_mask": Outcome("causal_mask", 0, 4, "graded")}
+NOT_LOST = {
+    "not graded with it": {},
+    "of another assignment": {"softmax": Outcome("softmax", 0, 4, "graded")},
+    "with points": {"causal_mask": Outcome("causal_mask", 1, 4, "graded")},
+    "with points by prices": {"causal_mask": Outcome("causal_mask", 0, 4, "graded", by_prices=2.4)},
+    "worth nothing": {"causal_mask": Outcome("causal_mask", 0, 0, "graded")},
+    "not judged": {"causal_mask": Outcome("causal_mask", 0, 4, "graded", unjudged="a wrong check")},
+}
+
+
+@pytest.mark.parametrize("graded", NOT_LOST.values(), ids=NOT_LOST)
+def test_only_who_loses_the_points_of_a_base_has_paid_for_it(grader, graded):
+    workspace = Workspace(grader.parent, [])
+    workspace.graded = GRADED
+    assert is_lost(workspace, "causal_mask", "masked_weights")
+    workspace.graded = graded
+    assert not any(is_lost(workspace, base, "masked_weights") for base in ("causal_mask", "softmax"))
 
 
 def test_what_a_helper_in_another_cell_stands_on_is_found(grader, inverted, tmp_path):
