@@ -7,6 +7,7 @@ call can do so, which is why such a check carries few points.
 
 import ast
 import re
+import symtable
 import textwrap
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -231,18 +232,76 @@ def definitions_in(text: str) -> dict[str, ast.AST] | None:
 
 
 def names_used_by(names: Iterable[str], texts: Iterable[str]) -> set[str]:
-    """The names that the definitions of `names` in these cells use, by themselves or through others in them."""
-    defined: dict[str, list[ast.AST]] = {}
+    """The names that what sets `names` in these cells uses, by itself or through what sets those, in whichever cell."""
+    setting: dict[str, list[ast.AST]] = {}
     for text in texts:
-        for name, node in _defined(tree_of(text)).items():
-            defined.setdefault(name, []).append(node)
+        for node, bound in _bindings(tree_of(text)):
+            for name in bound:
+                setting.setdefault(name, []).append(node)
     found, followed, waiting = set[str](), set[str](), set(names)
     while waiting:
         followed |= waiting
-        nodes = [node for name in waiting for node in defined.get(name, ())]
-        found = found.union(*map(names_under, nodes))
-        # a variable of a function is no other cell's, though it may be called as one
-        waiting = set[str]().union(*(names_under(node) - _bound_in(node) for node in nodes)) - followed
+        found = found.union(*(_free_names(node) for name in waiting for node in setting.get(name, ())))
+        waiting = found - followed
+    return found
+
+
+def _bindings(tree: ast.Module) -> Iterator[tuple[ast.AST, set[str]]]:
+    """What sets a name, or a part of what it stands for, outside functions and classes, with these names."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Definition):
+            yield node, {node.name}
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node, {_bound(alias) for alias in node.names}
+        elif isinstance(node, ast.For):
+            yield node.iter, _roots(node.target)
+        elif isinstance(node, ast.With):
+            yield from ((one.context_expr, _roots(one.optional_vars)) for one in node.items if one.optional_vars)
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            yield node, set[str]().union(*map(_roots, _targets(node)))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            yield node, _changed_by(node.value)
+        blocks = [getattr(node, field, []) for field in ("body", "handlers", "orelse", "finalbody", "cases")]
+        waiting.extend(part for block in blocks if isinstance(block, list) for part in block)
+
+
+def _targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def _roots(target: ast.expr) -> set[str]:
+    """The names that a target sets: `a` and `b` for `a, b[0].c`."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return set[str]().union(*map(_roots, target.elts))
+    while isinstance(target, ast.Attribute | ast.Subscript | ast.Starred):
+        target = target.value
+    return {target.id} if isinstance(target, ast.Name) else set()
+
+
+def _changed_by(call: ast.Call) -> set[str]:
+    """The names of what a call may change: `PARTS.append(Head)` and `setattr(Head, "scale", scale)`."""
+    if not isinstance(call.func, ast.Name):
+        return _roots(call.func)
+    return set[str]().union(*map(_roots, call.args[:1])) if call.func.id == "setattr" else set()
+
+
+def _free_names(node: ast.AST) -> set[str]:
+    """The names of outside that it reads, without variables of functions; if that can't be told, all names."""
+    if not isinstance(node, Definition):
+        return names_under(node)
+    try:
+        tables = [symtable.symtable(ast.unparse(node), "a cell", "exec")]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return names_under(node)
+    found = set[str]()
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        read = (symbol for symbol in table.get_symbols() if symbol.is_referenced())
+        found |= {one.get_name() for one in read if one.is_global() or table.get_type() != "function"}
     return found
 
 
@@ -256,7 +315,7 @@ def only_defines(text: str) -> bool:
 
 def _only_defines(node: ast.stmt) -> bool:
     if isinstance(node, ast.Assign | ast.AnnAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        targets = _targets(node)
         stored = [part for target in targets for part in ast.walk(target)]
         return not any(isinstance(part, ast.Attribute | ast.Subscript) for part in stored)
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -275,17 +275,34 @@ def test_what_a_helper_in_another_cell_stands_on_is_found(grader, inverted, tmp_
 USES = {
     "itself": ("def Head():\n    return attend()", {"attend"}),
     "by a helper": ("def Head():\n    return one()\n\none = lambda: attend()", {"one", "attend"}),
-    "by what it inherits": ("class Head(Base):\n    pass", {"Base", "mask", "t"}),
+    "by what it inherits": ("class Head(Base):\n    pass", {"Base", "mask"}),
+    "wrapped afterwards": ("def Head():\n    return mask()\n\nHead = noted(Head)", {"mask", "noted", "Head"}),
+    "bound again": ("class Head:\n    to = mask\n\nclass Head(Head):\n    pass", {"mask", "Head"}),
+    "if one of two is defined": ("try:\n    Head = lambda: mask(0)\nexcept E:\n    Head = lambda: 0", {"Head", "mask"}),
+    "by default": ("def Head(attend=attend):\n    return attend()", {"attend"}),
+    "in one method": (
+        "class Head:\n    def a(self):\n        return mask()\n    def b(self):\n        mask = 1\n        return mask",
+        {"mask"},
+    ),
+    "by a table": ("def Head():\n    return PARTS['one']()", {"PARTS", "Base", "mask"}),
+    "set later": (
+        "def Head():\n    return 1\n\nsetattr(Head, 'to', mask)\nHead.of = attend",
+        {"setattr", "Head", "mask", "attend"},
+    ),
     "beside it": ("def Head():\n    return 1\n\ndef other():\n    return attend()", set()),
     "in a cell that runs it": ("def Head():\n    return 1\n\nprint(Head(attend))", {"print", "Head", "attend"}),
-    "with a variable of another cell's name": ("def Head(x):\n    shown = x\n    return shown", {"x", "shown"}),
+    "with a variable of another cell's name": ("def Head(x):\n    shown = x\n    return shown", set()),
     "in no Python": ("def Head(:", set()),
 }
 
 
 @pytest.mark.parametrize("text, used", USES.values(), ids=USES)
 def test_an_answer_uses_what_it_reaches(grader, text, used):
-    others = ["class Base:\n    def mask(self, t):\n        return mask(t)", "shown = attend(Head(2))"]
+    others = [
+        "class Base:\n    def mask(self, t):\n        return mask(t)",
+        "PARTS = {}\nfor shown in attend(2):\n    print(shown)",
+        "PARTS['one'] = Base",
+    ]
     workspace = Workspace(grader.parent, [RestoredCell("code", source, "") for source in (*others, text)])
     assert workspace.names_used_by("Head") == used
 
