@@ -6,10 +6,9 @@ the next. What is not certain counts as no.
 
 import ast
 import builtins
-import symtable
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
-from .source_text import Source, definitions_in, tree_of
+from .source_text import Source, bindings_in, globals_of, tree_of
 
 DECORATORS = {"staticmethod", "classmethod", "property"}  # those of which it is known that they keep nothing
 UNSEEN = {"setattr", "delattr", "globals", "vars", "exec", "eval", "__import__"}  # may keep something where none looks
@@ -24,11 +23,12 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
     """
     known: dict[str, list[ast.AST]] = {}
     for cell in source.cells:
-        found = definitions_in(cell)
+        found = bindings_in(cell)
         if found is None:
             return False
-        for name, node in found.items():
-            known.setdefault(name, []).append(node)
+        for node, names in found:
+            for name in () if isinstance(node, ast.Expr) else names:  # for what a call may change, see `_changes`
+                known.setdefault(name, []).append(node)
     seen, waiting, read = set(replaced), {source.name, *uses}, {source.name, *replaced}
     try:
         while waiting := waiting - seen:
@@ -36,7 +36,7 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
             nodes = [node for name in waiting for node in known.get(name, ())]
             if not all(_is_late(node, replaced) for node in nodes):
                 return False
-            waiting = set[str]().union(*map(_globals_of, nodes))
+            waiting = set[str]().union(*map(globals_of, nodes))
             read |= waiting
         if read - known.keys() - BUILTINS or any(_changes(cell, read) for cell in source.cells):
             return False
@@ -105,19 +105,3 @@ def _is_harmless(part: ast.AST, own: Collection[str]) -> bool:
         root = _root(part)
         return isinstance(root, ast.Name) and root.id in own
     return not isinstance(part, ast.Global)
-
-
-def _globals_of(node: ast.AST) -> set[str]:
-    """The global names that a definition reads, when it is made or when it is called. Raises SyntaxError."""
-    top = symtable.symtable(ast.unparse(node), "<cell>", "exec")
-    reads = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
-    for table in _inner(top):
-        reads |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
-    return reads
-
-
-def _inner(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
-    """The scopes in a scope, and those in these."""
-    for inner in table.get_children():
-        yield inner
-        yield from _inner(inner)

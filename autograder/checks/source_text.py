@@ -235,7 +235,7 @@ def names_used_by(names: Iterable[str], texts: Iterable[str]) -> set[str]:
     """The names that what sets `names` in these cells uses, by itself or through what sets those, in whichever cell."""
     setting: dict[str, list[ast.AST]] = {}
     for text in texts:
-        for node, bound in _bindings(tree_of(text)):
+        for node, bound in bindings_in(text) or ():
             for name in bound:
                 setting.setdefault(name, []).append(node)
     found, followed, waiting = set[str](), set[str](), set(names)
@@ -246,8 +246,16 @@ def names_used_by(names: Iterable[str], texts: Iterable[str]) -> set[str]:
     return found
 
 
+def bindings_in(text: str) -> list[tuple[ast.AST, set[str]]] | None:
+    """What sets names, or parts of what they stand for, outside functions and classes of a cell, with these names.
+
+    None if the cell can't be parsed.
+    """
+    tree = tree_of(text)
+    return list(_bindings(tree)) if tree.body or only_defines(text) else None
+
+
 def _bindings(tree: ast.Module) -> Iterator[tuple[ast.AST, set[str]]]:
-    """What sets a name, or a part of what it stands for, outside functions and classes, with these names."""
     waiting: list[ast.AST] = list(tree.body)
     while waiting:
         node = waiting.pop()
@@ -293,16 +301,25 @@ def _free_names(node: ast.AST) -> set[str]:
     if not isinstance(node, Definition):
         return names_under(node)
     try:
-        tables = [symtable.symtable(ast.unparse(node), "a cell", "exec")]
+        return globals_of(node)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return names_under(node)
-    found = set[str]()
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        read = (symbol for symbol in table.get_symbols() if symbol.is_referenced())
-        found |= {one.get_name() for one in read if one.is_global() or table.get_type() != "function"}
-    return found
+
+
+def globals_of(node: ast.AST) -> set[str]:
+    """The global names that a definition reads, when it is made or when it is called. Raises SyntaxError."""
+    top = symtable.symtable(ast.unparse(node), "<cell>", "exec")
+    reads = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
+    for table in _inner(top):
+        reads |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+    return reads
+
+
+def _inner(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    """The scopes in a scope, and those in these."""
+    for inner in table.get_children():
+        yield inner
+        yield from _inner(inner)
 
 
 def only_defines(text: str) -> bool:

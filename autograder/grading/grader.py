@@ -85,6 +85,7 @@ class Wrong:
     run: ExerciseRun
     bases: list[str] = field(default_factory=list)
     right_on: list[str] = field(default_factory=list)
+    is_explained: bool = False  # whether it did what right answers do on such bases, with its own mistakes
     wants_edit: bool = False  # whether one edit is looked for
 
     def name(self, mistakes: list[Diagnosis]) -> None:
@@ -432,13 +433,13 @@ class Grader:
     def _forgive(self, workspace: Workspace, one: Wrong) -> bool:
         """Charge nothing for the bases of an exercise, where it is known what it does on right ones, if
 
-        - the points of one of them are lost there, and the others pay for what is wrong with them as well: a slip is
+        - what is wrong with them is paid there, as points that are lost, or by a price that was found since: a slip is
           paid once, even if it leaves nothing to see of what stands on it;
         - or it is right as soon as the student's own bases are, by one edit each. With the course's own in their place
           it was right, but it had seen them. Here it can have seen none. And all that was wrong must come from these
           bases.
         """
-        is_free = self._is_paid_with_lost_bases(workspace, one)
+        is_free = self._is_paid_at_bases(workspace, one)
         if not is_free and all(base in workspace.edited for base in one.right_on):
             with contextlib.suppress(NoDefinition):
                 is_free = self._errs_with_its_bases(workspace, one.run) and self._is_right_on_edits(workspace, one)
@@ -446,11 +447,14 @@ class Grader:
             one.name([replace(each, price=0.0) if _is_base(each) else each for each in one.outcome.diagnosis])
         return False
 
-    def _is_paid_with_lost_bases(self, workspace: Workspace, one: Wrong) -> bool:
-        """Whether bases to blame are lost, and what is wrong with all others has a price, which is paid there."""
+    def _is_paid_at_bases(self, workspace: Workspace, one: Wrong) -> bool:
+        """Whether what is wrong with all bases to blame is paid there, and what it did is explained, or nothing is to
+        be seen of it, since one of them is lost.
+        """
         lost = [base for base in one.right_on if is_lost(workspace, base, one.run.exercise)]
         others = [workspace.graded.get(base) for base in one.right_on if base not in lost]
-        return bool(lost) and all(outcome is not None and outcome.by_prices > 0 for outcome in others)
+        is_paid = all(outcome is not None and outcome.by_prices > 0 for outcome in others)
+        return bool(one.right_on) and is_paid and bool(lost or one.is_explained)
 
     def _is_right_on_edits(self, workspace: Workspace, one: Wrong) -> bool:
         """Whether an exercise is right if each base to blame is as its one edit makes it. Raises NoDefinition."""
@@ -550,12 +554,12 @@ class Grader:
         rest = OnRight(run, [], False)
         if to_blame:
             rest = self._on_right_bases(workspace, run, {base: tried[base] for base in to_blame})
-        if not has_parts and len(to_blame) < len(one.bases) and rest.run.rejected():
+        if not has_parts and len(to_blame) < len(one.bases) and not rest.is_all:
             on_all = self._on_right_bases(workspace, run, tried)
             if explained := self._explained_by_bases(workspace, one, on_all):
                 return explained
-            if on_all.is_right:
-                to_blame = at_fault = one.bases
+            if on_all.is_right and not rest.is_right:
+                to_blame = at_fault = self._needed(workspace, one, better)
                 rest = on_all
         paid = functools.partial(_paid_here, workspace, run.exercise)
         found = [_stands_on(name, paid(name) if rest.is_all else prices.ALL) for name in at_fault]
@@ -589,14 +593,27 @@ class Grader:
             return []
         others = {base: {other: bases[other] for other in bases if other != base} for base in bases}
         needed = [base for base in bases if not self._explains(run, own, others[base])]
-        if not own and not needed:  # each of several does all of it
+        if not needed and not self._explains(run, own, {}):  # each of several does all of it
             needed = [base for base in bases if bases[base]]
         workspace.named[run.exercise] = own
+        one.right_on, one.is_explained = needed, True
         is_known = all(each.has_price for base in needed for each in bases[base])  # or more is wrong than is named
         paid = functools.partial(_paid_here, workspace, run.exercise)
-        return [_stands_on(base, paid(base) if is_known else prices.ALL) for base in needed] + quoting(
-            own, workspace.cells
-        )
+        blamed = [_stands_on(base, paid(base) if is_known else prices.ALL) for base in needed]
+        return blamed + quoting(own, workspace.cells)
+
+    def _needed(self, workspace: Workspace, one: Wrong, better: Collection[str]) -> list[str]:
+        """The bases without which an exercise is not right, of all with which it is; those that are `better` stay."""
+        needed = list(one.bases)
+        for base in sorted(one.bases, key=lambda base: not workspace.brought_with(base)):
+            fewer = [other for other in needed if other != base]
+            if base in better or not fewer:
+                continue
+            with workspace.with_right(fewer, one.run.exercise) as repaired:
+                tried = self.graders.run(one.run.exercise, repaired, one.run.seed)
+            if not tried.failed() and not tried.stopped:
+                needed = fewer
+        return needed
 
     def _on_right_bases(self, workspace: Workspace, run: ExerciseRun, tried: Mapping[str, ExerciseRun]) -> OnRight:
         """What an exercise does with right answers in place of some bases; `tried` are the runs with one of them."""
@@ -645,15 +662,19 @@ class Grader:
 
         def asked() -> bool:
             for base in [base for base in bases if base in workspace.wrong]:
-                workspace.begin_exercise()  # the base gets a clock of its own
-                if found := self.diagnostician.diagnose(workspace.wrong.pop(base)):
-                    workspace.named[base] = found
-            workspace.begin_diagnosis()
+                self._find_out(workspace, workspace.wrong.pop(base))
+            workspace.begin_exercise()
             self.diagnostician.ask_ahead(run)
             return True
 
         if not self._safely(workspace, asked):
             run.answers = {}
+
+    def _find_out(self, workspace: Workspace, run: ExerciseRun) -> None:
+        """Note what is wrong with a base that is not graded itself, as far as it can be named."""
+        one = Wrong(Outcome(run.exercise, 0.0, 0.0, "graded"), run)
+        if self._diagnose(workspace, one) and one.bases:
+            self._blamed(workspace, one)
 
     def _is_paid_below(
         self, workspace: Workspace, run: ExerciseRun, own: Sequence[Diagnosis], bases: Collection[str]
