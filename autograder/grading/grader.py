@@ -98,12 +98,18 @@ class Wrong:
 class OnRight:
     """The checks of an exercise with right answers in place of wrong bases, and what was found of its own then.
 
-    `is_all` says whether that, with the mistakes of these bases, explains all that it did on its own.
+    `is_explained` says whether that, with the mistakes of these bases, is all that it did on its own, and `is_priced`
+    whether all of them have prices.
     """
 
     run: ExerciseRun
     own: list[Diagnosis]
-    is_all: bool
+    is_explained: bool = False
+    is_priced: bool = False
+
+    @property
+    def is_all(self) -> bool:
+        return self.is_explained and self.is_priced
 
     @property
     def is_right(self) -> bool:
@@ -340,6 +346,8 @@ class Grader:
             return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
         checks, score = scaled(run.checks, exercise.points)
         diagnosis = known(exercise.name, checks) if known else None
+        if diagnosis and all(each.has_price for each in diagnosis):
+            workspace.named[exercise.name] = [each for each in diagnosis if not _is_base(each)]
         if run.failed() and (cells := workspace.unwritten_beside(exercise.name)):
             diagnosis = [Diagnosis("defined-twice", TWICE.format(exercise.name, *cells))]
         if diagnosis is None and (not run.rejected() or workspace.is_stub(exercise.name)):
@@ -435,14 +443,15 @@ class Grader:
 
         - what is wrong with them is paid there, as points that are lost, or by a price that was found since: a slip is
           paid once, even if it leaves nothing to see of what stands on it;
-        - or it is right as soon as the student's own bases are, by one edit each. With the course's own in their place
-          it was right, but it had seen them. Here it can have seen none. And all that was wrong must come from these
-          bases.
+        - or it is right as soon as the student's own bases are, by one edit each, but for those whose mistakes have
+          names. With the course's own in their place it was right, but it had seen them. Here it can have seen none.
+          And all that was wrong must come from these bases.
         """
         is_free = self._is_paid_at_bases(workspace, one)
-        if not is_free and all(base in workspace.edited for base in one.right_on):
+        edited = {base: workspace.edited[base] for base in one.right_on if base in workspace.edited}
+        if not is_free and edited and all(map(_is_base, one.outcome.diagnosis)):
             with contextlib.suppress(NoDefinition):
-                is_free = self._errs_with_its_bases(workspace, one.run) and self._is_right_on_edits(workspace, one)
+                is_free = self._errs_with_its_bases(workspace, one.run) and self._is_right_on(edited, workspace, one)
         if is_free:
             one.name([replace(each, price=0.0) if _is_base(each) else each for each in one.outcome.diagnosis])
         return False
@@ -456,10 +465,21 @@ class Grader:
         is_paid = all(outcome is not None and outcome.by_prices > 0 for outcome in others)
         return bool(one.right_on) and is_paid and bool(lost or one.is_explained)
 
-    def _is_right_on_edits(self, workspace: Workspace, one: Wrong) -> bool:
-        """Whether an exercise is right if each base to blame is as its one edit makes it. Raises NoDefinition."""
-        with workspace.with_texts({base: workspace.edited[base] for base in one.right_on}) as mended:
-            return self._passes(mended, one.run)
+    def _is_right_on(self, edited: Mapping[str, str], workspace: Workspace, one: Wrong) -> bool:
+        """Whether an exercise is right on bases as their edits make them, but for what the known mistakes of others do.
+
+        Raises NoDefinition.
+        """
+        others = {base: workspace.named.get(base) for base in one.right_on if base not in edited}
+        named = {base: found for base, found in others.items() if found and all(each.has_price for each in found)}
+        if len(named) < len(others):
+            return False
+        with workspace.with_texts(edited) as mended:
+            tried = self.graders.run(one.run.exercise, mended, one.run.seed)
+            if tried.stopped or not tried.failed() or not named:
+                return bool(tried.checks) and not tried.stopped and not tried.failed()
+            self.diagnostician.ask_ahead(tried)
+            return self._explains(tried, [], named)
 
     def _errs_with_its_bases(self, workspace: Workspace, run: ExerciseRun) -> bool:
         """Whether an answer did in each check what the course's own does beside the student's wrong bases."""
@@ -551,10 +571,10 @@ class Grader:
             if to_blame:
                 self._ask_ahead(workspace, run, to_blame)
         at_fault = [self._at_fault(base, workspace, run) for base in to_blame]
-        rest = OnRight(run, [], False)
+        rest = OnRight(run, [])
         if to_blame:
             rest = self._on_right_bases(workspace, run, {base: tried[base] for base in to_blame})
-        if not has_parts and len(to_blame) < len(one.bases) and not rest.is_all:
+        if not has_parts and len(to_blame) < len(one.bases) and (rest.own or not rest.is_all):
             on_all = self._on_right_bases(workspace, run, tried)
             if explained := self._explained_by_bases(workspace, one, on_all):
                 return explained
@@ -567,7 +587,7 @@ class Grader:
             if rest.is_all:
                 workspace.named[run.exercise] = rest.own
             elif rest.is_known:
-                one.right_on = to_blame
+                one.right_on, one.is_explained = to_blame, rest.is_explained
             if rest.run.rejected():
                 run.fingerprint = rest.run.fingerprint
                 return found + quoting(rest.own, workspace.cells)
@@ -589,7 +609,7 @@ class Grader:
         """
         run, own = one.run, on_all.own
         bases = {base: named for base in one.bases if (named := workspace.named.get(base)) is not None}
-        if not bases or not on_all.is_known or not (on_all.is_all or self._explains(run, own, bases)):
+        if not bases or not on_all.is_known or not (on_all.is_explained or self._explains(run, own, bases)):
             return []
         others = {base: {other: bases[other] for other in bases if other != base} for base in bases}
         needed = [base for base in bases if not self._explains(run, own, others[base])]
@@ -623,8 +643,12 @@ class Grader:
             else:
                 rest = self.graders.run(run.exercise, repaired, run.seed)
             own = self.diagnostician.diagnose(rest)
-        found = OnRight(rest, own, False)
-        return replace(found, is_all=found.is_known and self._is_paid_below(workspace, run, own, list(tried)))
+        found = OnRight(rest, own)
+        named = {base: mistakes for base in tried if (mistakes := workspace.named.get(base)) is not None}
+        if not found.is_known or len(named) < len(tried):
+            return found
+        every = [*own, *itertools.chain.from_iterable(named.values())]
+        return OnRight(rest, own, self._explains(run, own, named), all(each.has_price for each in every))
 
     def _grade_with_parts_of_the_course(self, workspace: Workspace, one: Wrong, absent: list[str]) -> None:
         """Grade an exercise with the course's own answers to those earlier ones that the notebook does not bring.
@@ -675,15 +699,6 @@ class Grader:
         one = Wrong(Outcome(run.exercise, 0.0, 0.0, "graded"), run)
         if self._diagnose(workspace, one) and one.bases:
             self._blamed(workspace, one)
-
-    def _is_paid_below(
-        self, workspace: Workspace, run: ExerciseRun, own: Sequence[Diagnosis], bases: Collection[str]
-    ) -> bool:
-        """Whether the mistakes of its bases, which are paid for there, and its own explain all that a run did."""
-        named = {base: found for base in bases if (found := workspace.named.get(base)) is not None}
-        every = [*own, *itertools.chain.from_iterable(named.values())]
-        is_known = len(named) == len(bases) and all(one.price < prices.ALL for one in every)
-        return is_known and self._explains(run, own, named)
 
     def _explains(self, run: ExerciseRun, own: Sequence[Diagnosis], bases: Mapping[str, Sequence[Diagnosis]]) -> bool:
         """Whether its own mistakes, on bases with theirs, do all that a run did."""

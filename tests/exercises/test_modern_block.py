@@ -4,6 +4,7 @@ import pytest
 from conftest import ROOT, cell_of, hand_in, load
 
 from autograder.grading.grader import LOST
+from autograder.mistakes import repair
 from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.prices import ALL, PRICES
 
@@ -126,21 +127,33 @@ def test_what_a_part_makes_wrong_is_said_and_paid_there_even_if_no_check_passes_
     assert outcome.by_prices == pytest.approx(max(0.0, 1 - paid - price) * outcome.max_score)
 
 
+GQA = "GroupedQueryAttention"
 ON_TWO = {
     "right": ({"RMSNorm": "mean-subtracted", "SwiGLU": "sigmoid-gate"}, ["RMSNorm", "SwiGLU"], []),
     "right on a wrong one between": (
         {"RMSNorm": "mean-subtracted", "GroupedQueryAttention": "no-scale"},
-        ["RMSNorm", "GroupedQueryAttention"],
+        ["RMSNorm", GQA],
         [],
     ),
     "what looks like its own": (
         {"RMSNorm": "eps-of-1e-5", "GroupedQueryAttention": "no-scale"},
-        ["RMSNorm", "GroupedQueryAttention"],
+        ["RMSNorm", GQA],
         [],
     ),
     "wrong itself": (
         {"RMSNorm": "eps-of-1e-5", "SwiGLU": "sigmoid-gate", "Block": "attention-without-residual"},
         ["RMSNorm", "SwiGLU"],
+        ["attention-without-residual"],
+    ),
+    "what hides another one": ({"RMSNorm": "eps-of-1e-5", "GroupedQueryAttention": "returns-a-pair"}, [GQA], []),
+    "with one symptom": (
+        {"SwiGLU": "super-forgotten", "GroupedQueryAttention": "super-forgotten", "Block": "parallel"},
+        ["SwiGLU", GQA],
+        ["parallel"],
+    ),
+    "with a price that is found later": (
+        {"SwiGLU": "two-thirds", "RMSNorm": "mean-subtracted", "Block": "attention-without-residual"},
+        ["SwiGLU"],
         ["attention-without-residual"],
     ),
 }
@@ -155,6 +168,34 @@ def test_what_only_several_right_parts_make_right_is_paid_at_these(grader, hande
     told = [(one.id, one.price) for one in outcome.diagnosis]
     assert told == [*((f"stands-on-{base}", 0.0) for base in bases), *((id, PRICES["values"]) for id in own)]
     assert outcome.by_prices == pytest.approx(outcome.max_score * (1 - PRICES["values"] * len(own)))
+
+
+NO_NAME = {  # slips that have no name, and that one edit mends
+    "RMSNorm": ("(mean + self.eps)", "(mean * 1.21 + self.eps)"),
+    "SwiGLU": ("F.silu(self.W_gate(x))", "F.silu(self.W_gate(x) * 1.3)"),
+}
+
+
+@pytest.mark.parametrize("named", [{}, {GQA: (" / self.head_dim**0.5", "")}], ids=["alone", "beside a named one"])
+@pytest.mark.parametrize("parts", [["SwiGLU"], ["RMSNorm", "SwiGLU"]], ids="+".join)
+def test_what_is_right_on_parts_with_one_edit_each_is_paid_at_these(grader, tmp_path, parts, named):
+    """The attention on such a norm is right, and not blamed."""
+    notebook = load(ROOT / "solutions" / LESSON / f"{LESSON}.ipynb")
+    for part, (old, new) in {**{part: NO_NAME[part] for part in parts}, **named}.items():
+        cell = cell_of(notebook, f"{part}-solution")
+        assert "".join(cell["source"]).count(old) == 1
+        cell["source"] = "".join(cell["source"]).replace(old, new)
+    verdict = grader.grade_file(hand_in(notebook, tmp_path, f"{LESSON}.ipynb"), seed=1).verdict
+    assert all(verdict.exercise(part).diagnosis[0].id == repair.ID for part in parts)
+    told = [(one.id, one.price) for one in verdict.exercise("Block").diagnosis]
+    assert told == [(f"stands-on-{part}", 0.0) for part in [*parts, *named]]
+
+
+def test_a_part_that_is_not_graded_itself_is_not_blamed_for_the_parts_below_it(grader, handed_in):
+    path = handed_in("RMSNorm", "eps-of-1e-5", SwiGLU="input-added")
+    (outcome,) = grader.grade_file(path, "Block", seed=1).verdict.exercises
+    told = [(one.id, one.price) for one in outcome.diagnosis]
+    assert told == [("stands-on-RMSNorm", 0.0), ("stands-on-SwiGLU", 0.0)]
 
 
 BESIDE = """def _beside(found):
