@@ -19,7 +19,7 @@ import linecache
 import math
 import re
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
@@ -332,19 +332,25 @@ def compiled(source: str, file: str) -> CodeType:
 
 
 def namespace_of(name: str, *sources: str) -> dict[str, object]:
-    """The namespace after running some cells; it starts with what the notebooks' setup cell imports.
+    """The namespace after running some cells; it starts with what the setup cells of the notebooks give.
 
     It is made anew each time, since a mistake may keep something in a class or in a default argument. `name` stands in
     the places of errors; the module is called as in a notebook, since a dataclass looks its module up.
     """
     import torch
 
-    namespace = {"__name__": "__main__", "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
+    modules = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
+    namespace = {"__name__": "__main__", **modules, "tqdm": _without_a_bar}
     for number, source in enumerate(sources, start=1):
         file = file_of(name, beside=number < len(sources))
         show_text(source, file)
         exec(compiled(source, file), namespace)
     return namespace
+
+
+def _without_a_bar(steps: Iterable[object], **_: object) -> Iterable[object]:
+    """What `tqdm` is here: the steps, of which nobody sees how far they are."""
+    return steps
 
 
 def show_text(source: str, file: str) -> None:

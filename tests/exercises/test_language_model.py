@@ -6,11 +6,12 @@ import pytest
 import torch
 from conftest import ROOT
 
+from autograder import course
 from autograder.checks import api
 from autograder.checks.proxies import Counts, Local, StudentError, Submission, Transcript
 from autograder.checks.runner import Graders
 from autograder.grading.grader import Workspace
-from autograder.mistakes.bank import bank, namespace_of
+from autograder.mistakes.bank import bank, namespace_of, right_answer
 from autograder.mistakes.diagnosis import diagnose
 from autograder.mistakes.evidence import likeness
 from autograder.sandbox.inside import stubs, wire
@@ -426,3 +427,19 @@ def test_whatever_is_drawn_for_train_a_first_case_is_found():
     for seed in (280016407982470, *range(100)):
         (made,) = graders.run("train", Local(namespace), seed, only="test_one_step").checks
         assert made.passed, made.message
+
+
+def test_training_by_a_wrong_schedule_is_paid_at_the_schedule(grader):
+    """The course's answer calls `tqdm`, which the setup cell gives: it is what a right one does on such a schedule."""
+    names = ["get_batch", "learning_rate", "clip_gradients", "train_by_recipe"]
+    texts = {name: right_answer(name) for name in names} | {
+        "learning_rate": bank("learning_rate")["pi-forgotten"].source
+    }
+    assert "tqdm(" in texts["train_by_recipe"]
+    imports = "import math\n\nimport torch\nfrom tqdm import tqdm"
+    cells = [RestoredCell("code", text, "") for text in (imports, *texts.values())]
+    wanted = [course.exercises()[name] for name in ("learning_rate", "train_by_recipe")]
+    schedule, training = grader.grade_cells(cells, wanted, 1).verdict.exercises
+    assert [one.id for one in schedule.diagnosis] == ["pi-forgotten"] and schedule.by_prices < schedule.max_score
+    assert [(one.id, one.price) for one in training.diagnosis] == [("stands-on-learning_rate", 0.0)]
+    assert training.by_checks < training.by_prices == training.max_score
