@@ -23,6 +23,7 @@ from autograder import course
 from autograder.checks.runner import Graders
 from autograder.demo import run
 from autograder.exercises import reference
+from autograder.grading.blame import Blame
 from autograder.grading.grader import Grader, Workspace
 from autograder.grading.seeds import new_seed
 from autograder.sandbox import child as talk
@@ -166,7 +167,7 @@ def put_clocks(clock):
         (warm.WarmParent, "fork", "fork and lock"),
         (Workspace, "run", "cells"),
         (Graders, "run", "graders"),
-        (Grader, "_diagnose", "diagnosis"),
+        (Blame, "_diagnose", "diagnosis"),
         (Verdict, "to_json", "verdict"),
         (talk.Child, "kill", "end"),
     ):

@@ -61,7 +61,7 @@ def grade(grader: Grader, task: Task, send: Callable[[Outcome], None] | None = N
     except SandboxError as error:
         return error
     except Exception as mistake:
-        from ..grading.grader import internal_error
+        from ..grading.internal import internal_error
 
         return ungraded(task, "error", internal_error(mistake))
 

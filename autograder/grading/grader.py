@@ -2,58 +2,45 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from .. import course
-from ..checks.proxies import StudentError, Transcript
-from ..checks.runner import ExerciseRun, Graders, Stopped
-from ..checks.source_text import NoDefinition, names_used_by
-from ..errors import ChildGone, CourseError, Interrupted, SandboxError, Unreadable
-from ..mistakes import places, prices, repair
+from ..checks.proxies import StudentError
+from ..checks.runner import Graders
+from ..checks.source_text import names_used_by
+from ..errors import ChildGone, CourseError, SandboxError, Unreadable
 from ..mistakes.diagnosis import Diagnostician
-from ..mistakes.edits import Mutant
-from ..mistakes.evidence import likeness
 from ..mistakes.learnt import Shelf
 from ..sandbox.parent import WarmParent
 from ..submission import read
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import RestoredCell, restore
-from ..verdict import FACT, STANDS_ON, Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
+from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
 from . import gate, trials
+from .blame import Blame, Tell, Wrong, by_prices, is_base, may_have_any_parts, note_whether_shaky, scaled
+from .internal import internal_error
 from .lending import lend
 from .seeds import new_seed
 from .store import course_version
 from .watchdog import Endless
-from .workspace import Deadline, Edited, Workspace
+from .workspace import Deadline, Workspace
 
-T = TypeVar("T")
-
-# gets the outcome of an exercise as soon as it is complete
-Tell: TypeAlias = Callable[[Outcome], None]
 # the diagnosis of an exercise with these results of its checks, if it is known already, else None
 Known: TypeAlias = Callable[[str, list[Check]], list[Diagnosis] | None]
 
 PAYS = 1  # after so many submissions with the same inputs, learning what the checks ask pays off: more will come
 ATTEMPTS = 3  # for a submission if its process was ended, perhaps from outside
-LOST = 0.2  # of an exercise's points: who keeps no more has paid for it, and what stands on it is paid by itself
 MAX_LISTED = 1000  # notebooks in a folder, of which the message names the first few
 
 TWICE = "`{0}` is graded as {1} defines it, and that is not written yet: move your code from {2} there."
-
-STANDS = "This uses `{}`, which is also wrong: fix that first."
-NOT_BROUGHT = (
-    "Your notebook does not bring {} of earlier ones. The points are for it with the course's own in their place."
-    " Run the cell with `bring`, or write them there, and hand in again to read what is wrong, if anything is."
-)
 
 log = logging.getLogger(__name__)
 
@@ -73,54 +60,6 @@ class Program:
     candidates: list[course.Exercise]
 
 
-@dataclass
-class Wrong:
-    """A wrong exercise that was graded, and of which the mistakes are yet to be named.
-
-    It depends on these `bases`, wrong ones as well, once they are known. `right_on` are those to blame, if all else
-    that is wrong has a name: with right ones in their place, what it does is known.
-    """
-
-    outcome: Outcome
-    run: ExerciseRun
-    bases: list[str] = field(default_factory=list)
-    right_on: list[str] = field(default_factory=list)
-    is_explained: bool = False  # whether it did what right answers do on such bases, with its own mistakes
-    wants_edit: bool = False  # whether one edit is looked for
-
-    def name(self, mistakes: list[Diagnosis]) -> None:
-        """Note its mistakes, and the points that their prices leave."""
-        self.outcome.diagnosis = mistakes
-        self.outcome.by_prices = _by_prices(self.run, self.outcome)
-
-
-@dataclass(frozen=True)
-class OnRight:
-    """The checks of an exercise with right answers in place of wrong bases, and what was found of its own then.
-
-    `is_explained` says whether that, with the mistakes of these bases, is all that it did on its own, and `is_priced`
-    whether all of them have prices.
-    """
-
-    run: ExerciseRun
-    own: list[Diagnosis]
-    is_explained: bool = False
-    is_priced: bool = False
-
-    @property
-    def is_all(self) -> bool:
-        return self.is_explained and self.is_priced
-
-    @property
-    def is_right(self) -> bool:
-        return not self.run.failed() and not self.run.stopped
-
-    @property
-    def is_known(self) -> bool:
-        """Whether all that is left wrong has a name, or nothing is."""
-        return self.is_right or bool(self.own and not self.run.stopped)
-
-
 class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
@@ -133,6 +72,7 @@ class Grader:
         self.parent = parent or WarmParent()
         self.graders = Graders()
         self.diagnostician = Diagnostician(self.graders, Shelf(learnt, course_version) if learnt else None)
+        self.blame = Blame(self.graders, self.diagnostician)
         self.met: Counter[tuple[str, int]] = Counter()  # submissions graded so far, by (assignment, seed)
         self.learnt: set[tuple[str, int]] = set()  # (assignment, seed)
 
@@ -305,7 +245,7 @@ class Grader:
                     wrong.append(left)
                 else:
                     tell(outcome)
-            self._name_mistakes(workspace, wrong, tell)
+            self.blame.name_mistakes(workspace, wrong, tell)
             return outcomes
         except ChildGone as problem:  # even a fresh child could not help
             stopped = problem.status, f"It could not be graded: {problem}."
@@ -341,13 +281,13 @@ class Grader:
             return without("error", internal_error(mistake))
         finally:
             workspace.end_exercise()
-        _note_whether_shaky(workspace, run)
+        note_whether_shaky(workspace, run)
         if run.stopped:
             return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
         checks, score = scaled(run.checks, exercise.points)
         diagnosis = known(exercise.name, checks) if known else None
         if diagnosis and all(each.has_price for each in diagnosis):
-            workspace.named[exercise.name] = [each for each in diagnosis if not _is_base(each)]
+            workspace.named[exercise.name] = [each for each in diagnosis if not is_base(each)]
         if run.failed() and (cells := workspace.unwritten_beside(exercise.name)):
             diagnosis = [Diagnosis("defined-twice", TWICE.format(exercise.name, *cells))]
         if diagnosis is None and (not run.rejected() or workspace.is_stub(exercise.name)):
@@ -364,392 +304,8 @@ class Grader:
             unjudged="; ".join(run.unjudged.values()),
             measured=run.measured,
         )
-        outcome.by_prices = _by_prices(run, outcome)
+        outcome.by_prices = by_prices(run, outcome)
         return outcome, Wrong(outcome, run) if diagnosis is None else None
-
-    def _name_mistakes(self, workspace: Workspace, wrong: list[Wrong], tell: Tell) -> None:
-        """Name the mistakes of wrong exercises, after the checks of all: this may take all the time that is left.
-
-        It has steps, of which each says whether there is more to do. What fails in one gets no more names.
-        """
-        steps = (
-            self._lend_parts,  # first, since it gives points
-            self._diagnose,
-            self._blame_bases,  # later, since the child then sees solutions, and what is diagnosed must not
-            self._look_for_one_edit,  # late, since it takes longest
-            self._forgive,
-        )
-        for step in steps:
-            left = []
-            for one in wrong:
-                with workspace.clock(f"the checks of `{one.run.exercise}`"):
-                    is_left = self._safely(workspace, functools.partial(step, workspace, one))
-                one.outcome.fingerprint = one.run.fingerprint
-                if is_left:
-                    left.append(one)
-                else:
-                    tell(one.outcome)
-            wrong = left
-
-    def _lend_parts(self, workspace: Workspace, one: Wrong) -> bool:
-        """Grade an exercise with the course's own parts, where it does not bring its own: nothing more is said then."""
-        absent = self._absent_bases(workspace, one.run)
-        if absent:
-            self._grade_with_parts_of_the_course(workspace, one, absent)
-        return not absent
-
-    def _diagnose(self, workspace: Workspace, one: Wrong) -> bool:
-        """Name the mistakes of an exercise; if it depends on wrong ones, only fetch what will be compared then."""
-        run = one.run
-        workspace.begin_exercise()
-        one.bases = self._shaky_bases(workspace, run)
-        if not one.bases:
-            workspace.begin_exercise()  # looking at the bases may have asked candidates
-            if found := self.diagnostician.diagnose(run):
-                workspace.named[run.exercise] = found
-            one.name(found)
-            one.wants_edit = self._is_edit_wanted(workspace, run, found)
-            return one.wants_edit
-        if not _may_have_any_parts(run.exercise):
-            self._ask_ahead(workspace, run, one.bases)
-        return True
-
-    def _blame_bases(self, workspace: Workspace, one: Wrong) -> bool:
-        """Name the mistakes of an exercise that depends on wrong ones."""
-        if not one.bases:
-            return True
-        found = self._blamed(workspace, one)
-        one.name(found)
-        one.wants_edit = self._is_edit_wanted(workspace, one.run, found)
-        return one.wants_edit or bool(one.right_on)
-
-    def _is_edit_wanted(self, workspace: Workspace, run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
-        """Whether one edit is looked for: not where nothing shows that the answer computes anything.
-
-        What stands in its own cell is edited with it.
-        """
-        apart = [one for one in found if not (_is_base(one) and _comes_with(workspace, _base_of(one), run.exercise))]
-        return repair.is_wanted(run, apart) and not self.diagnostician.says_little(run)
-
-    def _look_for_one_edit(self, workspace: Workspace, one: Wrong) -> bool:
-        """Name the edit that makes an exercise right, if there is one; not of those that may have nothing wrong."""
-        if one.wants_edit and (found := self._fixed_by_one_edit(workspace, one)):
-            one.name(found)
-            return False
-        return bool(one.right_on)
-
-    def _forgive(self, workspace: Workspace, one: Wrong) -> bool:
-        """Charge nothing for the bases of an exercise, where it is known what it does on right ones, if
-
-        - what is wrong with them is paid there, as points that are lost, or by a price that was found since: a slip is
-          paid once, even if it leaves nothing to see of what stands on it;
-        - or it is right as soon as the student's own bases are, by one edit each, but for those whose mistakes have
-          names. With the course's own in their place it was right, but it had seen them. Here it can have seen none.
-          And all that was wrong must come from these bases.
-        """
-        is_free = self._is_paid_at_bases(workspace, one)
-        edited = {base: workspace.edited[base] for base in one.right_on if base in workspace.edited}
-        if not is_free and edited and all(map(_is_base, one.outcome.diagnosis)):
-            with contextlib.suppress(NoDefinition):
-                is_free = self._errs_with_its_bases(workspace, one.run) and self._is_right_on(edited, workspace, one)
-        if is_free:
-            one.name([replace(each, price=0.0) if _is_base(each) else each for each in one.outcome.diagnosis])
-        return False
-
-    def _is_paid_at_bases(self, workspace: Workspace, one: Wrong) -> bool:
-        """Whether what is wrong with all bases to blame is paid there, and what it did is explained, or nothing is to
-        be seen of it, since one of them is lost.
-        """
-        lost = [base for base in one.right_on if is_lost(workspace, base, one.run.exercise)]
-        others = [workspace.graded.get(base) for base in one.right_on if base not in lost]
-        is_paid = all(outcome is not None and outcome.by_prices > 0 for outcome in others)
-        return bool(one.right_on) and is_paid and bool(lost or one.is_explained)
-
-    def _is_right_on(self, edited: Mapping[str, str], workspace: Workspace, one: Wrong) -> bool:
-        """Whether an exercise is right on bases as their edits make them, but for what the known mistakes of others do.
-
-        Raises NoDefinition.
-        """
-        others = {base: workspace.named.get(base) for base in one.right_on if base not in edited}
-        named = {base: found for base, found in others.items() if found and all(each.has_price for each in found)}
-        if len(named) < len(others):
-            return False
-        with workspace.with_texts(edited) as mended:
-            tried = self.graders.run(one.run.exercise, mended, one.run.seed)
-            if tried.stopped or not tried.failed() or not named:
-                return bool(tried.checks) and not tried.stopped and not tried.failed()
-            self.diagnostician.ask_ahead(tried)
-            return self._explains(tried, [], named)
-
-    def _errs_with_its_bases(self, workspace: Workspace, run: ExerciseRun) -> bool:
-        """Whether an answer did in each check what the course's own does beside the student's wrong bases."""
-        workspace.begin_exercise()
-        with workspace.with_right([run.exercise], run.exercise) as own:
-            tried = self.graders.run(run.exercise, own, run.seed)
-        fails = [{check.name for check in one.failed()} for one in (run, tried)]
-        return fails[0] == fails[1] and _is_same(tried, run, run.transcripts)
-
-    def _fixed_by_one_edit(self, workspace: Workspace, one: Wrong) -> list[Diagnosis]:
-        """What was found, with the line and the price, if one edit makes the answer right; else nothing.
-
-        Code that is defined again and again may answer otherwise each time. So the edit must also be right by itself,
-        as another answer in a fresh child, and no other is tried if it is not.
-        """
-        run = one.run
-        with contextlib.suppress(NoDefinition):
-            with workspace.with_edits(run.exercise, repair.EACH, repair.EVERY) as edited:
-                text, is_alike = edited.text, functools.partial(self._is_alike, edited, run)
-                edit = self._first_that_passes(edited, run, repair.tries(text, run, is_alike))
-            if edit is None:
-                return []
-            with workspace.with_texts({run.exercise: edit.source}) as alone:
-                if self._passes(alone, run):
-                    workspace.edited[run.exercise] = edit.source
-                    return repair.priced(run, one.outcome.diagnosis, edit, text)
-        return []
-
-    def _first_that_passes(self, edited: Edited, run: ExerciseRun, edits: Iterable[Mutant]) -> Mutant | None:
-        """The first edit of an answer that passes all checks, and before them one of those that the answer failed."""
-        failed, slow = repair.first_tried(run), 0
-        for edit in edits:
-            try:
-                if edited.put(edit.source) and self._passes(edited, run, failed) and self._passes(edited, run):
-                    return edit
-            except (Interrupted, Stopped):
-                slow += 1
-            if slow > repair.SLOW:
-                break
-        return None
-
-    def _is_alike(self, edited: Edited, run: ExerciseRun, text: str) -> bool:
-        """Whether the check by which edits are tried first sees the same of another text of an answer."""
-        failed = repair.first_tried(run)
-        try:
-            if not edited.put(text):
-                return False
-            tried = self.graders.run(run.exercise, edited, run.seed, failed)
-        except (Interrupted, Stopped):
-            return False
-        return not tried.stopped and _is_same(tried, run, [failed])
-
-    def _passes(self, edited: Workspace, run: ExerciseRun, only: str | None = None) -> bool:
-        """Whether an edited answer passes all checks, or `only` one. Raises Stopped."""
-        tried = self.graders.run(run.exercise, edited, run.seed, only)
-        if tried.stopped:
-            raise tried.stopped
-        return bool(tried.checks) and not tried.failed()
-
-    def _safely(self, workspace: Workspace, find: Callable[[], T]) -> T | None:
-        """What `find` finds; None if it fails, as where the answer ends its process: the points stay as they are."""
-        try:
-            with workspace.watched():
-                return find()
-        except (ChildGone, Stopped):
-            return None
-        except CourseError as problem:
-            log.error("no mistakes are named: %s", problem)
-            return None
-        except (Endless, Exception) as mistake:
-            internal_error(mistake)
-            return None
-
-    def _blamed(self, workspace: Workspace, one: Wrong) -> list[Diagnosis]:
-        """The diagnosis of an exercise, headed by those wrong bases that made it fail by their mistakes.
-
-        If something still fails with right ones in their place, the mistakes behind that are named, and paid for here.
-        Those of the exercises below are paid for there, if they are known and if an answer that depends on them does
-        all that this one did before it could see a solution: else it might have changed itself. A base is to blame if
-        more checks pass with a right one in its place, or if that is seen only where all of them are right.
-        """
-        run, has_parts = one.run, _may_have_any_parts(one.run.exercise)
-        tried = {base: self._with_right(base, workspace, run) for base in one.bases}
-        better = [base for base in one.bases if _is_better(tried[base], run)]
-        # what is absent may come with a right answer to another base
-        to_blame = [base for base in better if not set(workspace.brought_with(base)) & set(better)]
-        if has_parts:  # few of them are to blame, so nothing was asked ahead
-            workspace.begin_exercise()
-            if to_blame:
-                self._ask_ahead(workspace, run, to_blame)
-        at_fault = [self._at_fault(base, workspace, run) for base in to_blame]
-        rest = OnRight(run, [])
-        if to_blame:
-            rest = self._on_right_bases(workspace, run, {base: tried[base] for base in to_blame})
-        if not has_parts and len(to_blame) < len(one.bases) and (rest.own or not rest.is_all):
-            on_all = self._on_right_bases(workspace, run, tried)
-            if explained := self._explained_by_bases(workspace, one, on_all):
-                return explained
-            if on_all.is_right and not rest.is_right:
-                to_blame = at_fault = self._needed(workspace, one, better)
-                rest = on_all
-        paid = functools.partial(_paid_here, workspace, run.exercise)
-        found = [_stands_on(name, paid(name) if rest.is_all else prices.ALL) for name in at_fault]
-        if to_blame:
-            if rest.is_all:
-                workspace.named[run.exercise] = rest.own
-            elif rest.is_known:
-                one.right_on, one.is_explained = to_blame, rest.is_explained
-            if rest.run.rejected():
-                run.fingerprint = rest.run.fingerprint
-                return found + quoting(rest.own, workspace.cells)
-            if not rest.run.stopped and all(_are_neighbours(base, run.exercise) for base in to_blame):
-                return found  # it is right, and what is wrong with these is said in the same notebook
-        workspace.begin_exercise()  # in a child that has seen no solutions
-        others = [each for each in self.diagnostician.diagnose(run) if not (found and each.is_place)]  # it is in a base
-        if rest.is_all:
-            return found + [replace(each, price=0.0) for each in others]
-        if others and all(each.has_price for each in others):  # what they cost is known, so it is paid here
-            return [replace(each, price=0.0) for each in found] + others
-        return found + others
-
-    def _explained_by_bases(self, workspace: Workspace, one: Wrong, on_all: OnRight) -> list[Diagnosis]:
-        """The bases to blame, then its own mistakes; nothing if they do not explain the run together.
-
-        Its own ones are those that are found `on_all` right bases. A base is to blame if the run cannot be explained
-        without its mistakes.
-        """
-        run, own = one.run, on_all.own
-        bases = {base: named for base in one.bases if (named := workspace.named.get(base)) is not None}
-        if not bases or not on_all.is_known or not (on_all.is_explained or self._explains(run, own, bases)):
-            return []
-        others = {base: {other: bases[other] for other in bases if other != base} for base in bases}
-        needed = [base for base in bases if not self._explains(run, own, others[base])]
-        if not needed and not self._explains(run, own, {}):  # each of several does all of it
-            needed = [base for base in bases if bases[base]]
-        workspace.named[run.exercise] = own
-        one.right_on, one.is_explained = needed, True
-        is_known = all(each.has_price for base in needed for each in bases[base])  # or more is wrong than is named
-        paid = functools.partial(_paid_here, workspace, run.exercise)
-        blamed = [_stands_on(base, paid(base) if is_known else prices.ALL) for base in needed]
-        return blamed + quoting(own, workspace.cells)
-
-    def _needed(self, workspace: Workspace, one: Wrong, better: Collection[str]) -> list[str]:
-        """The bases without which an exercise is not right, of all with which it is; those that are `better` stay."""
-        needed = list(one.bases)
-        for base in sorted(one.bases, key=lambda base: not workspace.brought_with(base)):
-            fewer = [other for other in needed if other != base]
-            if base in better or not fewer:
-                continue
-            with workspace.with_right(fewer, one.run.exercise) as repaired:
-                tried = self.graders.run(one.run.exercise, repaired, one.run.seed)
-            if not tried.failed() and not tried.stopped:
-                needed = fewer
-        return needed
-
-    def _on_right_bases(self, workspace: Workspace, run: ExerciseRun, tried: Mapping[str, ExerciseRun]) -> OnRight:
-        """What an exercise does with right answers in place of some bases; `tried` are the runs with one of them."""
-        with workspace.with_right(list(tried), run.exercise) as repaired:
-            if len(tried) == 1:
-                (rest,) = (replace(one, transport=repaired) for one in tried.values())
-            else:
-                rest = self.graders.run(run.exercise, repaired, run.seed)
-            own = self.diagnostician.diagnose(rest)
-        found = OnRight(rest, own)
-        named = {base: mistakes for base in tried if (mistakes := workspace.named.get(base)) is not None}
-        if not found.is_known or len(named) < len(tried):
-            return found
-        every = [*own, *itertools.chain.from_iterable(named.values())]
-        return OnRight(rest, own, self._explains(run, own, named), all(each.has_price for each in every))
-
-    def _grade_with_parts_of_the_course(self, workspace: Workspace, one: Wrong, absent: list[str]) -> None:
-        """Grade an exercise with the course's own answers to those earlier ones that the notebook does not bring.
-
-        Its process can read these, so nothing of what it does there is kept but which checks pass.
-        """
-        listed = ", ".join(f"`{base}`" for base in absent)
-        one.outcome.diagnosis = [Diagnosis(f"{STANDS_ON}earlier-parts", NOT_BROUGHT.format(listed), price=0.0)]
-        defined = {base: course.defined_in(course.solution_of(base).source) - {base} for base in absent}
-        needed = [base for base in absent if not any(base in names for names in defined.values())]
-        with workspace.with_right(needed, one.run.exercise) as lent:
-            run = self.graders.run(one.run.exercise, lent, one.run.seed)
-        checks = [replace(check, message=check.sentence, reason="") for check in run.checks]
-        checks, score = scaled(checks, one.outcome.max_score)
-        if not run.stopped and score > one.outcome.by_checks:
-            one.outcome.checks, one.outcome.score, one.outcome.by_checks = checks, score, score
-        one.outcome.measured = {}
-
-    def _absent_bases(self, workspace: Workspace, run: ExerciseRun) -> list[str]:
-        """The exercises of earlier notebooks that this one needs and does not bring, if their lack ended a check."""
-        assignment = course.assignments()[course.exercises()[run.exercise].assignment]
-        carried = [base for base in assignment.bases if base in course.exercises()]
-        said = [failure.message for failure in run.errors.values() if failure.type == "NameError"]
-        if not any(f"'{base}'" in message for base in carried for message in said):
-            return []
-        workspace.begin_exercise()  # here and in what follows, no solution to this one can have been seen
-        kinds = workspace.kinds(carried)
-        return [base for base in carried if kinds[base] == "missing"]
-
-    def _ask_ahead(self, workspace: Workspace, run: ExerciseRun, bases: Iterable[str]) -> None:
-        """Name the mistakes of its bases, and fetch the replies that decide whether these explain a run.
-
-        This comes before a solution can be seen. What fails is not named, or not fetched.
-        """
-
-        def asked() -> bool:
-            for base in [base for base in bases if base in workspace.wrong]:
-                self._find_out(workspace, workspace.wrong.pop(base))
-            workspace.begin_exercise()
-            self.diagnostician.ask_ahead(run)
-            return True
-
-        if not self._safely(workspace, asked):
-            run.answers = {}
-
-    def _find_out(self, workspace: Workspace, run: ExerciseRun) -> None:
-        """Note what is wrong with a base that is not graded itself, as far as it can be named."""
-        one = Wrong(Outcome(run.exercise, 0.0, 0.0, "graded"), run)
-        if self._diagnose(workspace, one) and one.bases:
-            self._blamed(workspace, one)
-
-    def _explains(self, run: ExerciseRun, own: Sequence[Diagnosis], bases: Mapping[str, Sequence[Diagnosis]]) -> bool:
-        """Whether its own mistakes, on bases with theirs, do all that a run did."""
-        ids = {base: [one.id for one in found] for base, found in bases.items()}
-        return self.diagnostician.stands_on(run, [one.id for one in own], ids)
-
-    def _shaky_bases(self, workspace: Workspace, run: ExerciseRun) -> list[str]:
-        """The exercises that this one or its checks use, directly or by way of another, and that are not right.
-
-        They are those that students carry over, and those before it in the same notebook.
-        """
-        assignment = course.assignments()[course.exercises()[run.exercise].assignment]
-        names = [e.name for e in assignment.exercises]
-        bases = [b for b in assignment.bases if b in course.exercises()] + names[: names.index(run.exercise)]
-        used, new = set(), {run.exercise, *getattr(course.module_of(run.exercise, "checks"), "ALSO_BUILDS", ())}
-        while new:
-            used |= new
-            new = set().union(*map(workspace.names_used_by, new)) & set(bases) - used
-        return [base for base in bases if base in used and self._is_shaky(workspace, base, run)]
-
-    def _at_fault(self, base: str, workspace: Workspace, run: ExerciseRun) -> str:
-        """What to call a base that is to blame: the exercise, or another one that the course's answer defines as well.
-
-        That of `KVCache` defines the attention that uses it. In an answer of any parts, this may be what is wrong.
-        """
-        if not _may_have_any_parts(run.exercise):
-            return base
-        others = sorted(course.defined_in(course.solution_of(base).source) & course.exercises().keys() - {base})
-        kinds = workspace.kinds(others)
-        own = [name for name in others if kinds[name] != "missing"]
-        return base if not own or _is_better(self._with_right(base, workspace, run, own), run) else own[0]
-
-    def _with_right(self, base: str, workspace: Workspace, run: ExerciseRun, but: Sequence[str] = ()) -> ExerciseRun:
-        """The checks of a run again, with the course's own answer to a base in its place.
-
-        What that answer defines `but` should not replace, stays as the student has it.
-        """
-        with workspace.with_right([base], run.exercise, but) as repaired:
-            return self.graders.run(run.exercise, repaired, run.seed)
-
-    def _is_shaky(self, workspace: Workspace, base: str, of: ExerciseRun) -> bool:
-        """Whether a base fails a check of its own, or is lost without one; found out once per submission."""
-        if base not in workspace.shaky:
-            if not workspace.child or workspace.kinds([base])[base] == "missing":
-                return is_lost(workspace, base, of.exercise)
-            workspace.begin_exercise()  # the base gets a clock of its own
-            run = self.graders.run(base, workspace, of.seed)
-            _note_whether_shaky(workspace, run)
-            if workspace.shaky.get(base) and not workspace.is_stub(base):
-                workspace.wrong[base] = run
-        return workspace.shaky.get(base, False)
 
 
 def _handed_in(defined: Sequence[course.Exercise], cells: Iterable[RestoredCell]) -> list[course.Exercise]:
@@ -763,122 +319,8 @@ def _handed_in(defined: Sequence[course.Exercise], cells: Iterable[RestoredCell]
     names = [*(e.name for e in own), *called]
     used = called | names_used_by(names, (cell.code for cell in cells if cell.runs))
     brought = used.intersection(course.assignments()[last].bases) if last else set[str]()
-    parts = used if any(_may_have_any_parts(e.name) for e in own) else brought
+    parts = used if any(may_have_any_parts(e.name) for e in own) else brought
     return own if all(e in own or e.name in parts for e in defined) else list(defined)
-
-
-def _may_have_any_parts(exercise: str) -> bool:
-    """Whether an answer may be made of any parts, so that one called as an earlier exercise may be meant otherwise."""
-    return getattr(course.module_of(exercise, "checks"), "ANY_PARTS", False)
-
-
-def _are_neighbours(one: str, other: str) -> bool:
-    """Whether two exercises belong to one assignment."""
-    return course.exercises()[one].assignment == course.exercises()[other].assignment
-
-
-def is_lost(workspace: Workspace, base: str, exercise: str) -> bool:
-    """Whether a base of the same assignment is graded with this exercise, and its points are lost, by its own fault.
-
-    One that is carried over from another assignment costs nothing here.
-    """
-    outcome = workspace.graded.get(base)
-    if outcome is None or not _are_neighbours(base, exercise) or outcome.unjudged:
-        return False
-    return max(outcome.by_checks, outcome.by_prices) <= LOST * outcome.max_score > 0
-
-
-def _comes_with(workspace: Workspace, base: str, exercise: str) -> bool:
-    """Whether a base is defined in the cell of an exercise, and is not graded itself: its mistakes are paid here."""
-    return base not in workspace.graded and workspace.brings(exercise, base)
-
-
-def _paid_here(workspace: Workspace, exercise: str, base: str) -> float:
-    """What the known mistakes of a base cost in an exercise: nothing where they are paid at the base.
-
-    One that the cell of the exercise defines, and whose own assignment is another, is graded nowhere as it is here.
-    """
-    if _are_neighbours(base, exercise) or not _comes_with(workspace, base, exercise):
-        return 0.0
-    return min(prices.ALL, sum(one.price for one in workspace.named.get(base, ())))
-
-
-def _is_base(one: Diagnosis) -> bool:
-    return one.id.startswith(STANDS_ON)
-
-
-def _base_of(one: Diagnosis) -> str:
-    return one.id.removeprefix(STANDS_ON)
-
-
-def _stands_on(base: str, price: float) -> Diagnosis:
-    return Diagnosis(f"{STANDS_ON}{base}", STANDS.format(base), price=price)
-
-
-def _is_same(tried: ExerciseRun, run: ExerciseRun, checks: Iterable[str]) -> bool:
-    """Whether these checks saw the same in two runs."""
-    seen = [(run.transcripts[name], tried.transcripts.get(name, Transcript())) for name in checks]
-    return all(likeness(ours, theirs, theirs).alike for ours, theirs in seen)
-
-
-def _is_better(tried: ExerciseRun, run: ExerciseRun) -> bool:
-    """Whether some of the checks that failed in a run pass in the one that was tried, and no others fail there.
-
-    Where an answer may be made of any parts, all checks must pass: a part of that name may be meant as another one.
-    """
-    failed, left = ({check.name for check in one.rejected()} for one in (run, tried))
-    return not tried.stopped and (not left if _may_have_any_parts(run.exercise) else left < failed)
-
-
-def _by_prices(run: ExerciseRun, outcome: Outcome) -> float:
-    """The points of an exercise that the prices of the named mistakes leave."""
-    if not run.rejected():
-        return outcome.score
-    return round(outcome.max_score * prices.left(outcome.diagnosis), 4)
-
-
-def quoting(found: Iterable[Diagnosis], cells: Iterable[RestoredCell]) -> list[Diagnosis]:
-    """What was found, as far as it quotes these cells alone: a child that could read a solution may quote that as well.
-
-    So does an honest one, if a right helper that it called raised the error. The sentences of facts hold its words.
-    """
-    lines = [line.strip() for cell in cells for line in cell.source.splitlines()]
-    kept = []
-    for one in found:
-        if any(line.startswith(one.line) for line in lines if one.line):
-            kept.append(one)
-        elif not one.id.startswith(FACT) and one.id != places.LINE:
-            kept.append(replace(one, line=""))
-    return kept
-
-
-def _note_whether_shaky(workspace: Workspace, run: ExerciseRun) -> None:
-    """Note whether an exercise is wrong, for those that depend on it."""
-    if not workspace.deadline.is_over():  # else a failure says nothing about it
-        workspace.shaky[run.exercise] = bool(run.stopped or run.rejected())
-
-
-def scaled(checks: list[Check], points: float) -> tuple[list[Check], float]:
-    """(the checks, with their points scaled to `points` in total; the score)."""
-    worth = sum(check.points for check in checks)
-    if worth == points or not worth:
-        return checks, sum(check.points for check in checks if check.passed)
-    shares = [replace(check, points=round(check.points * points / worth, 4)) for check in checks]
-    passed = sum(check.points for check in checks if check.passed)
-    return shares, round(points * (passed / worth), 4)
-
-
-def internal_error(error: BaseException) -> str:
-    """Log an internal error; returns what a student reads in place of a grade."""
-    log.error("internal error (%r); AUTOGRADER_DEBUG=1 shows the traceback", error, exc_info=_debugging())
-    return (
-        f"It could not be graded because of an internal error in autograder ({type(error).__name__}): tell your"
-        " instructor."
-    )
-
-
-def _debugging() -> bool:
-    return bool(os.environ.get("AUTOGRADER_DEBUG"))
 
 
 def exercises_of_name(path: StrPath) -> list[course.Exercise]:

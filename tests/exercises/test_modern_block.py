@@ -3,7 +3,7 @@
 import pytest
 from conftest import ROOT, cell_of, hand_in, load
 
-from autograder.grading.grader import LOST
+from autograder.grading.blame import LOST
 from autograder.mistakes import repair
 from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.prices import ALL, PRICES

@@ -14,7 +14,7 @@ from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 from autograder import course
 from autograder.batch.tasks import PATIENCE
 from autograder.checks import replay
-from autograder.checks.runner import Stopped
+from autograder.checks.runner import ExerciseRun, Stopped
 from autograder.errors import ChildGone, Interrupted
 from autograder.grading import workspace as workspaces
 from autograder.nbgrader import preprocessors
@@ -202,7 +202,8 @@ def test_a_base_that_was_not_reached_in_time_is_not_called_wrong(grader, clock, 
     workspace = workspaces.Workspace(parent, [], workspaces.Deadline(25.0))
     workspace.begin_exercise()
     workspace.kinds(["attention"])
-    assert not grader._is_shaky(workspace, "attention", next(SEEDS)) and "attention" not in workspace.shaky
+    of = ExerciseRun("attention", workspace, next(SEEDS))
+    assert not grader.blame.is_shaky(workspace, "attention", of) and "attention" not in workspace.shaky
 
 
 def score(grader, source, seed):

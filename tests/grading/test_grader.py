@@ -6,7 +6,8 @@ from conftest import ROOT, cell_of, hand_in, load
 from autograder import course
 from autograder.errors import GraderError
 from autograder.grading import workspace as workspaces
-from autograder.grading.grader import is_lost, read_cells
+from autograder.grading.blame import is_lost
+from autograder.grading.grader import read_cells
 from autograder.grading.workspace import Deadline, OutOfTime, Workspace
 from autograder.lazily import Lazily
 from autograder.mistakes import repair
