@@ -22,6 +22,7 @@ from ..mistakes import places, prices, repair
 from ..mistakes.diagnosis import Diagnostician
 from ..mistakes.edits import Mutant
 from ..mistakes.evidence import likeness
+from ..mistakes.standing import bases_of
 from ..submission.restore import RestoredCell
 from ..verdict import FACT, STANDS_ON, Check, Diagnosis, Outcome
 from .internal import internal_error
@@ -315,13 +316,14 @@ class Blame:
         paid = functools.partial(_paid_here, workspace, run.exercise)
         found = [_stands_on(name, paid(name) if rest.is_all else prices.ALL) for name in at_fault]
         if to_blame:
+            own = quoting(rest.own, workspace.cells)
             if rest.is_all:
                 workspace.named[run.exercise] = rest.own
-            elif rest.is_known:
+            elif rest.is_known and len(own) == len(rest.own):  # else something is wrong that can't be told
                 one.right_on, one.is_explained = to_blame, rest.is_explained
             if rest.run.rejected():
                 run.fingerprint = rest.run.fingerprint
-                return found + quoting(rest.own, workspace.cells)
+                return found + own
             if not rest.run.stopped and all(_are_neighbours(base, run.exercise) for base in to_blame):
                 return found  # it is right, and what is wrong with these is said in the same notebook
         workspace.begin_exercise()  # in a child that has seen no solutions
@@ -416,8 +418,9 @@ class Blame:
         """
 
         def asked() -> bool:
-            for base in [base for base in bases if base in workspace.wrong]:
-                self._find_out(workspace, workspace.wrong.pop(base))
+            for base in bases:
+                if base in workspace.wrong:
+                    self._find_out(workspace, workspace.wrong.pop(base))
             workspace.begin_exercise()
             self.diagnostician.ask_ahead(run)
             return True
@@ -444,11 +447,13 @@ class Blame:
         assignment = course.assignments()[course.exercises()[run.exercise].assignment]
         names = [e.name for e in assignment.exercises]
         bases = [b for b in assignment.bases if b in course.exercises()] + names[: names.index(run.exercise)]
-        used, new = set(), {run.exercise, *getattr(course.module_of(run.exercise, "checks"), "ALSO_BUILDS", ())}
+        checks = course.module_of(run.exercise, "checks")
+        called = getattr(checks, "STANDS_FOR", run.exercise)
+        used, new = set(), {run.exercise, called, *getattr(checks, "ALSO_BUILDS", ())}
         while new:
             used |= new
             new = set().union(*map(workspace.names_used_by, new)) & set(bases) - used
-        return [base for base in bases if base in used and self.is_shaky(workspace, base, run)]
+        return [base for base in bases if base in used - {called} and self.is_shaky(workspace, base, run)]
 
     def _at_fault(self, base: str, workspace: Workspace, run: ExerciseRun) -> str:
         """What to call a base that is to blame: the exercise, or another one that the course's answer defines as well.
@@ -484,12 +489,14 @@ class Blame:
 
 
 def is_lost(workspace: Workspace, base: str, exercise: str) -> bool:
-    """Whether a base of the same assignment is graded with this exercise, and its points are lost, by its own fault.
+    """Whether a base is graded with an exercise that has to use it, and its points are lost, by its own fault.
 
     One that is carried over from another assignment costs nothing here.
     """
     outcome = workspace.graded.get(base)
-    if outcome is None or not _are_neighbours(base, exercise) or outcome.unjudged:
+    if outcome is None or outcome.unjudged or not _are_neighbours(base, exercise):
+        return False
+    if base not in bases_of(exercise):  # what nobody has to use may do the work
         return False
     return max(outcome.by_checks, outcome.by_prices) <= LOST * outcome.max_score > 0
 

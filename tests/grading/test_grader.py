@@ -244,6 +244,7 @@ GRADED = {"causal_mask": Outcome("causal_mask", 0, 4, "graded")}
 NOT_LOST = {
     "not graded with it": {},
     "of another assignment": {"softmax": Outcome("softmax", 0, 4, "graded")},
+    "that nobody has to use": {"padding_mask": Outcome("padding_mask", 0, 4, "graded")},
     "with points": {"causal_mask": Outcome("causal_mask", 1, 4, "graded")},
     "with points by prices": {"causal_mask": Outcome("causal_mask", 0, 4, "graded", by_prices=2.4)},
     "worth nothing": {"causal_mask": Outcome("causal_mask", 0, 0, "graded")},
@@ -257,7 +258,18 @@ def test_only_who_loses_the_points_of_a_base_has_paid_for_it(grader, graded):
     workspace.graded = GRADED
     assert is_lost(workspace, "causal_mask", "masked_weights")
     workspace.graded = graded
-    assert not any(is_lost(workspace, base, "masked_weights") for base in ("causal_mask", "softmax"))
+    assert not any(is_lost(workspace, base, "masked_weights") for base in ("causal_mask", "padding_mask", "softmax"))
+
+
+def test_what_is_wrong_and_cannot_be_told_beside_a_lost_base_is_not_given_away(grader, inverted, tmp_path):
+    """What a fact says of an answer beside a solution may be the solution's words: it is not said, and still costs."""
+    cell_of(inverted, "causal_mask-solution")["source"] = "def causal_mask(t, device=None):\n    pass\n"
+    cell = cell_of(inverted, "masked_weights-solution")
+    right = "".join(cell["source"])
+    assert right.count("return F.softmax") == 1
+    cell["source"] = right.replace("return F.softmax", "return 2 * F.softmax")
+    mask, weights = graded_alone(grader, inverted, tmp_path, "causal_mask", "masked_weights").exercises
+    assert mask.by_checks == 0 and weights.diagnosis[0].id == "stands-on-causal_mask" and weights.by_prices == 0
 
 
 def test_what_a_helper_in_another_cell_stands_on_is_found(grader, inverted, tmp_path):
