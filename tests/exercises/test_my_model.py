@@ -13,7 +13,7 @@ from autograder.checks.proxies import Local, Submission
 from autograder.checks.replay import RecordingTransport, RequestLog
 from autograder.exercises.MyModel import checks
 from autograder.exercises.reference import badges
-from autograder.grading import grader as grading
+from autograder.grading import blame
 from autograder.sandbox import replies
 from autograder.sandbox.inside import wire
 from autograder.verdict import MEASURES, Outcome, Verdict, VerdictError
@@ -315,7 +315,7 @@ def test_a_part_is_blamed_only_if_the_course_s_own_makes_all_right(exercise, lef
         rejected = [SimpleNamespace(name=name) for name in checks]
         return SimpleNamespace(exercise=exercise, stopped=None, rejected=lambda: rejected)
 
-    assert grading._is_better(run(left), run("abc")) == blamed
+    assert blame._is_better(run(left), run("abc")) == blamed
 
 
 @pytest.mark.parametrize("blamed", [False, True])
@@ -331,7 +331,7 @@ def test_mistakes_of_a_part_are_looked_for_only_if_it_is_to_blame(grader, tmp_pa
     monkeypatch.setattr(grader.diagnostician, "diagnose", noted)
     monkeypatch.setattr(grader.diagnostician, "ask_ahead", lambda run: noted(run) or asked.append("ahead"))
     if blamed:
-        monkeypatch.setattr(grading, "_is_better", lambda *given: True)
+        monkeypatch.setattr(blame, "_is_better", lambda *given: True)
     path = tmp_path / "answer.py"
     part = "class RMSNorm(nn.Identity):\n    pass\n"
     uses = KEEPS.replace("return KEPT[-1] + sum(KEPT)", "return RMSNorm()(KEPT[-1] + sum(KEPT))")
