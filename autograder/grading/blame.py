@@ -16,13 +16,13 @@ from typing import TypeAlias, TypeVar
 from .. import course
 from ..checks.proxies import Transcript
 from ..checks.runner import ExerciseRun, Graders, Stopped
-from ..checks.source_text import NoDefinition
+from ..checks.source_text import NoDefinition, names_in
 from ..errors import ChildGone, CourseError, Interrupted
 from ..mistakes import places, prices, repair
+from ..mistakes.bank import right_answer
 from ..mistakes.diagnosis import Diagnostician
 from ..mistakes.edits import Mutant
 from ..mistakes.evidence import likeness
-from ..mistakes.standing import bases_of
 from ..submission.restore import RestoredCell
 from ..verdict import FACT, STANDS_ON, Check, Diagnosis, Outcome
 from .internal import internal_error
@@ -509,6 +509,17 @@ def may_have_any_parts(exercise: str) -> bool:
 def _are_neighbours(one: str, other: str) -> bool:
     """Whether two exercises belong to one assignment."""
     return course.exercises()[one].assignment == course.exercises()[other].assignment
+
+
+@functools.cache
+def bases_of(exercise: str) -> frozenset[str]:
+    """The exercises that the course's answer uses, itself or by way of others, and those that its checks build."""
+    found, waiting = set[str](), {exercise, *getattr(course.module_of(exercise, "checks"), "ALSO_BUILDS", ())}
+    while waiting:
+        found |= waiting
+        used = set[str]().union(*(names_in(right_answer(name)) for name in waiting))
+        waiting = used & course.exercises().keys() - found
+    return frozenset(found - {exercise})
 
 
 def _comes_with(workspace: Workspace, base: str, exercise: str) -> bool:

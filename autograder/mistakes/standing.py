@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from .. import course
@@ -23,17 +22,6 @@ def standing_on(exercise: str, own: Sequence[str], bases: Mapping[str, Sequence[
     texts = {name: one.source for name, one in replaced.items() if one is not None}
     around = list(_around({*names_in(made.source), *getattr(bank(exercise), "beside", ())}, texts, {exercise}))
     return Hypothesis(exercise, made.mistakes, made.source, "\n\n".join(around))
-
-
-@functools.cache
-def bases_of(exercise: str) -> frozenset[str]:
-    """The exercises that the course's answer uses, itself or by way of others, and those that its checks build."""
-    found, waiting = set[str](), {exercise, *getattr(course.module_of(exercise, "checks"), "ALSO_BUILDS", ())}
-    while waiting:
-        found |= waiting
-        used = set[str]().union(*(names_in(right_answer(name)) for name in waiting))
-        waiting = used & course.exercises().keys() - found
-    return frozenset(found - {exercise})
 
 
 def _wrong(exercise: str, ids: Sequence[str]) -> Hypothesis | None:
