@@ -10,7 +10,7 @@ class KitError(Exception):
 
 
 class Ended(SystemExit):
-    """A signal from outside ends the process. Where a course's own file ends it, that raises a plain SystemExit."""
+    """A signal has ended the process. A course file that ends it raises a plain SystemExit."""
 
 
 # --- errors that the user of a command can do something about -----------------------------------------

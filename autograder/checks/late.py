@@ -8,7 +8,7 @@ import ast
 import builtins
 from collections.abc import Collection
 
-from .source_text import Source, bindings_in, globals_of, tree_of
+from .source_text import Source, bindings_in, globals_of, root_of, tree_of
 
 DECORATORS = {"staticmethod", "classmethod", "property"}  # those of which it is known that they keep nothing
 UNSEEN = {"setattr", "delattr", "globals", "vars", "exec", "eval", "__import__"}  # may keep something where none looks
@@ -51,17 +51,10 @@ def _changes(cell: str, names: Collection[str]) -> bool:
         if isinstance(part, ast.Name) and part.id in UNSEEN:
             return True
         if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
-            root = _root(part)
+            root = root_of(part)
             if isinstance(root, ast.Name) and root.id in names:
                 return True
     return False
-
-
-def _root(part: ast.expr) -> ast.expr:
-    """The expression before all attributes and indices."""
-    while isinstance(part, ast.Attribute | ast.Subscript):
-        part = part.value
-    return part
 
 
 def _is_late(node: ast.AST, replaced: Collection[str]) -> bool:
@@ -102,6 +95,6 @@ def _is_harmless(part: ast.AST, own: Collection[str]) -> bool:
     if isinstance(part, ast.Attribute) and part.attr.startswith("__") and part.attr != "__init__":
         return False
     if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
-        root = _root(part)
+        root = root_of(part)
         return isinstance(root, ast.Name) and root.id in own
     return not isinstance(part, ast.Global)

@@ -232,22 +232,22 @@ def definitions_in(text: str) -> dict[str, ast.AST] | None:
 
 
 def names_used_by(names: Iterable[str], texts: Iterable[str]) -> set[str]:
-    """The names that what sets `names` in these cells uses, by itself or through what sets those, in whichever cell."""
-    setting: dict[str, list[ast.AST]] = {}
+    """All names that these cells read in order to define `names`, directly or through other names that they bind."""
+    bound_by: dict[str, list[ast.AST]] = {}
     for text in texts:
         for node, bound in bindings_in(text) or ():
             for name in bound:
-                setting.setdefault(name, []).append(node)
+                bound_by.setdefault(name, []).append(node)
     found, followed, waiting = set[str](), set[str](), set(names)
     while waiting:
         followed |= waiting
-        found = found.union(*(_free_names(node) for name in waiting for node in setting.get(name, ())))
+        found = found.union(*(_free_names(node) for name in waiting for node in bound_by.get(name, ())))
         waiting = found - followed
     return found
 
 
 def bindings_in(text: str) -> list[tuple[ast.AST, set[str]]] | None:
-    """What sets names, or parts of what they stand for, outside functions and classes of a cell, with these names.
+    """The nodes of a cell that bind names outside functions and classes, or change their values, with these names.
 
     None if the cell can't be parsed.
     """
@@ -281,23 +281,29 @@ def _targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]
 
 
 def _roots(target: ast.expr) -> set[str]:
-    """The names that a target sets: `a` and `b` for `a, b[0].c`."""
+    """The names that a target binds or changes: `a` and `b` for `a, b[0].c`."""
     if isinstance(target, ast.Tuple | ast.List):
         return set[str]().union(*map(_roots, target.elts))
-    while isinstance(target, ast.Attribute | ast.Subscript | ast.Starred):
-        target = target.value
-    return {target.id} if isinstance(target, ast.Name) else set()
+    root = root_of(target)
+    return {root.id} if isinstance(root, ast.Name) else set()
+
+
+def root_of(part: ast.expr) -> ast.expr:
+    """The expression before all attributes, indices and stars."""
+    while isinstance(part, ast.Attribute | ast.Subscript | ast.Starred):
+        part = part.value
+    return part
 
 
 def _changed_by(call: ast.Call) -> set[str]:
-    """The names of what a call may change: `PARTS.append(Head)` and `setattr(Head, "scale", scale)`."""
+    """The names whose values a call may change, as `PARTS.append(Head)` and `setattr(PARTS, "head", Head)` do."""
     if not isinstance(call.func, ast.Name):
         return _roots(call.func)
     return set[str]().union(*map(_roots, call.args[:1])) if call.func.id == "setattr" else set()
 
 
 def _free_names(node: ast.AST) -> set[str]:
-    """The names of outside that it reads, without variables of functions; if that can't be told, all names."""
+    """The names that a node reads from outside, without local variables; all its names if its scopes are unknown."""
     if not isinstance(node, Definition):
         return names_under(node)
     try:

@@ -34,7 +34,7 @@ T = TypeVar("T")
 # gets the outcome of an exercise as soon as it is complete
 Tell: TypeAlias = Callable[[Outcome], None]
 
-LOST = 0.2  # of an exercise's points: who keeps no more has paid for it, and what stands on it is paid by itself
+LOST = 0.2  # of a base's points: if it keeps no more, exercises that use it pay for their own mistakes alone
 
 STANDS = "This uses `{}`, which is also wrong: fix that first."
 NOT_BROUGHT = (
@@ -49,15 +49,15 @@ log = logging.getLogger(__name__)
 class Wrong:
     """A wrong exercise that was graded, and of which the mistakes are yet to be named.
 
-    It depends on these `bases`, wrong ones as well, once they are known. `right_on` are those to blame, if all else
-    that is wrong has a name: with right ones in their place, what it does is known.
+    It depends on these `bases`, wrong ones as well, once they are known. `right_on` are those to blame, if the exercise
+    is right with right ones in their place, or its remaining mistakes have names.
     """
 
     outcome: Outcome
     run: ExerciseRun
     bases: list[str] = field(default_factory=list)
     right_on: list[str] = field(default_factory=list)
-    is_explained: bool = False  # whether it did what right answers do on such bases, with its own mistakes
+    is_explained: bool = False  # whether known mistakes, its own and those of its bases, explain all it did
     wants_edit: bool = False  # whether one edit is looked for
 
     def name(self, mistakes: list[Diagnosis]) -> None:
@@ -70,7 +70,7 @@ class Wrong:
 class OnRight:
     """The checks of an exercise with right answers in place of wrong bases, and what was found of its own then.
 
-    `is_explained` says whether that, with the mistakes of these bases, is all that it did on its own, and `is_priced`
+    `is_explained` says whether these mistakes and those of the bases explain all that it did before, and `is_priced`
     whether all of them have prices.
     """
 
@@ -85,7 +85,7 @@ class OnRight:
 
     @property
     def is_right(self) -> bool:
-        return not self.run.failed() and not self.run.stopped
+        return _is_right(self.run)
 
     @property
     def is_known(self) -> bool:
@@ -171,13 +171,13 @@ class Blame:
         return bool(one.right_on)
 
     def _forgive(self, workspace: Workspace, one: Wrong) -> bool:
-        """Charge nothing for the bases of an exercise, where it is known what it does on right ones, if
+        """Charge an exercise nothing for its bases, if its own mistakes on right ones are known, and
 
-        - what is wrong with them is paid there, as points that are lost, or by a price that was found since: a slip is
-          paid once, even if it leaves nothing to see of what stands on it;
-        - or it is right as soon as the student's own bases are, by one edit each, but for those whose mistakes have
-          names. With the course's own in their place it was right, but it had seen them. Here it can have seen none.
-          And all that was wrong must come from these bases.
+        - either the bases pay for theirs, by lost points or by a price that was found since: a slip is paid once, even
+          if it hides all that the exercise does;
+        - or the exercise is right once one edit each has made the student's own bases right, but for those whose
+          mistakes have names. Beside the course's bases it could see a solution; here it cannot. And everything that
+          was wrong must come from these bases.
         """
         is_free = self._is_paid_at_bases(workspace, one)
         edited = {base: workspace.edited[base] for base in one.right_on if base in workspace.edited}
@@ -189,8 +189,8 @@ class Blame:
         return False
 
     def _is_paid_at_bases(self, workspace: Workspace, one: Wrong) -> bool:
-        """Whether what is wrong with all bases to blame is paid there, and what it did is explained, or nothing is to
-        be seen of it, since one of them is lost.
+        """Whether all bases to blame pay for their mistakes, and these explain what the exercise did, or hide it, since
+        one of them is lost.
         """
         lost = [base for base in one.right_on if is_lost(workspace, base, one.run.exercise)]
         others = [workspace.graded.get(base) for base in one.right_on if base not in lost]
@@ -202,14 +202,17 @@ class Blame:
 
         Raises NoDefinition.
         """
-        others = {base: workspace.named.get(base) for base in one.right_on if base not in edited}
-        named = {base: found for base, found in others.items() if found and all(each.has_price for each in found)}
+        others = [base for base in one.right_on if base not in edited]
+        known = _known(workspace, others)
+        named = {base: found for base, found in known.items() if found and all(each.has_price for each in found)}
         if len(named) < len(others):
             return False
         with workspace.with_texts(edited) as mended:
             tried = self.graders.run(one.run.exercise, mended, one.run.seed)
-            if tried.stopped or not tried.failed() or not named:
-                return bool(tried.checks) and not tried.stopped and not tried.failed()
+            if _is_right(tried):
+                return bool(tried.checks)
+            if tried.stopped or not named:
+                return False
             self.diagnostician.ask_ahead(tried)
             return self._explains(tried, [], named)
 
@@ -313,13 +316,12 @@ class Blame:
             if on_all.is_right and not rest.is_right:
                 to_blame = at_fault = self._needed(workspace, one, better)
                 rest = on_all
-        paid = functools.partial(_paid_here, workspace, run.exercise)
-        found = [_stands_on(name, paid(name) if rest.is_all else prices.ALL) for name in at_fault]
+        found = _blaming(workspace, run.exercise, at_fault, rest.is_all)
         if to_blame:
             own = quoting(rest.own, workspace.cells)
             if rest.is_all:
                 workspace.named[run.exercise] = rest.own
-            elif rest.is_known and len(own) == len(rest.own):  # else something is wrong that can't be told
+            elif rest.is_known and len(own) == len(rest.own):  # else a mistake is left that must not be quoted
                 one.right_on, one.is_explained = to_blame, rest.is_explained
             if rest.run.rejected():
                 run.fingerprint = rest.run.fingerprint
@@ -340,9 +342,11 @@ class Blame:
         Its own ones are those that are found `on_all` right bases. A base is to blame if the run cannot be explained
         without its mistakes.
         """
-        run, own = one.run, on_all.own
-        bases = {base: named for base in one.bases if (named := workspace.named.get(base)) is not None}
-        if not bases or not on_all.is_known or not (on_all.is_explained or self._explains(run, own, bases)):
+        run, own, bases = one.run, on_all.own, _known(workspace, one.bases)
+        if not bases or not on_all.is_known:
+            return []
+        is_explained = on_all.is_explained if len(bases) == len(one.bases) else self._explains(run, own, bases)
+        if not is_explained:
             return []
         others = {base: {other: bases[other] for other in bases if other != base} for base in bases}
         needed = [base for base in bases if not self._explains(run, own, others[base])]
@@ -351,12 +355,10 @@ class Blame:
         workspace.named[run.exercise] = own
         one.right_on, one.is_explained = needed, True
         is_known = all(each.has_price for base in needed for each in bases[base])  # or more is wrong than is named
-        paid = functools.partial(_paid_here, workspace, run.exercise)
-        blamed = [_stands_on(base, paid(base) if is_known else prices.ALL) for base in needed]
-        return blamed + quoting(own, workspace.cells)
+        return _blaming(workspace, run.exercise, needed, is_known) + quoting(own, workspace.cells)
 
     def _needed(self, workspace: Workspace, one: Wrong, better: Collection[str]) -> list[str]:
-        """The bases without which an exercise is not right, of all with which it is; those that are `better` stay."""
+        """The bases that have to be right for an exercise to be right; those that are `better` are among them."""
         needed = list(one.bases)
         for base in sorted(one.bases, key=lambda base: not workspace.brought_with(base)):
             fewer = [other for other in needed if other != base]
@@ -364,7 +366,7 @@ class Blame:
                 continue
             with workspace.with_right(fewer, one.run.exercise) as repaired:
                 tried = self.graders.run(one.run.exercise, repaired, one.run.seed)
-            if not tried.failed() and not tried.stopped:
+            if _is_right(tried):
                 needed = fewer
         return needed
 
@@ -376,8 +378,7 @@ class Blame:
             else:
                 rest = self.graders.run(run.exercise, repaired, run.seed)
             own = self.diagnostician.diagnose(rest)
-        found = OnRight(rest, own)
-        named = {base: mistakes for base in tried if (mistakes := workspace.named.get(base)) is not None}
+        found, named = OnRight(rest, own), _known(workspace, tried)
         if not found.is_known or len(named) < len(tried):
             return found
         every = [*own, *itertools.chain.from_iterable(named.values())]
@@ -489,14 +490,14 @@ class Blame:
 
 
 def is_lost(workspace: Workspace, base: str, exercise: str) -> bool:
-    """Whether a base is graded with an exercise that has to use it, and its points are lost, by its own fault.
+    """Whether a base that an exercise has to use is graded with it, and keeps next to no points by its own fault.
 
-    One that is carried over from another assignment costs nothing here.
+    One that is carried over from another assignment loses none here.
     """
     outcome = workspace.graded.get(base)
     if outcome is None or outcome.unjudged or not _are_neighbours(base, exercise):
         return False
-    if base not in bases_of(exercise):  # what nobody has to use may do the work
+    if base not in bases_of(exercise):  # else the course's own could do the exercise's work
         return False
     return max(outcome.by_checks, outcome.by_prices) <= LOST * outcome.max_score > 0
 
@@ -528,9 +529,9 @@ def _comes_with(workspace: Workspace, base: str, exercise: str) -> bool:
 
 
 def _paid_here(workspace: Workspace, exercise: str, base: str) -> float:
-    """What the known mistakes of a base cost in an exercise: nothing where they are paid at the base.
+    """What the known mistakes of a base cost in an exercise: nothing if they are paid at the base.
 
-    One that the cell of the exercise defines, and whose own assignment is another, is graded nowhere as it is here.
+    A copy of another assignment's exercise, in the cell of this one, is graded nowhere else.
     """
     if _are_neighbours(base, exercise) or not _comes_with(workspace, base, exercise):
         return 0.0
@@ -547,6 +548,20 @@ def _base_of(one: Diagnosis) -> str:
 
 def _stands_on(base: str, price: float) -> Diagnosis:
     return Diagnosis(f"{STANDS_ON}{base}", STANDS.format(base), price=price)
+
+
+def _blaming(workspace: Workspace, exercise: str, bases: Iterable[str], is_priced: bool) -> list[Diagnosis]:
+    """What is said of the bases to blame: at what their mistakes cost here if these are priced, else at ALL."""
+    return [_stands_on(base, _paid_here(workspace, exercise, base) if is_priced else prices.ALL) for base in bases]
+
+
+def _known(workspace: Workspace, bases: Iterable[str]) -> dict[str, list[Diagnosis]]:
+    """The mistakes of those bases of which they are known; an empty list if a base is wrong only by others."""
+    return {base: named for base in bases if (named := workspace.named.get(base)) is not None}
+
+
+def _is_right(run: ExerciseRun) -> bool:
+    return not run.failed() and not run.stopped
 
 
 def _is_same(tried: ExerciseRun, run: ExerciseRun, checks: Iterable[str]) -> bool:

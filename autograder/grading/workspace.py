@@ -27,6 +27,7 @@ from ..checks.source_text import (
     same_code,
 )
 from ..errors import ChildGone, Interrupted
+from ..mistakes.bank import right_answer
 from ..sandbox import replies
 from ..sandbox.child import Child
 from ..sandbox.inside import wire
@@ -98,10 +99,10 @@ class Workspace:
         self.errors: dict[int, StudentError | Stopped] = {}
         self.left_out: dict[int, str] = {}  # cells that ended their child, and how
         self.answered = 0  # bytes of tensors in the answers of the current exercise
-        self.graded: dict[str, Outcome] = {}  # of the exercises that are graded with one another
+        self.graded: dict[str, Outcome] = {}  # the outcomes so far, by exercise
         self.shaky: dict[str, bool] = {}  # whether a base is wrong, for each base that was looked at
         self.wrong: dict[str, ExerciseRun] = {}  # the runs of those whose mistakes may have to be looked for
-        self.named: dict[str, list[Diagnosis]] = {}  # what is wrong with them, if known; [] if only bases are
+        self.named: dict[str, list[Diagnosis]] = {}  # their own mistakes, where these are known
         self.edited: dict[str, str] = {}  # cells of those that one edit makes right, as they are with that edit
         self.has_solutions = False  # whether the child could read or ask a solution: then nothing may be graded in it
         self.restarts = 0
@@ -351,11 +352,11 @@ class Workspace:
 
     def _right_code(self, name: str) -> str:
         """The course's solution of an exercise, after those that it depends on and that no cell defines."""
-        return "\n\n\n".join([*map(self._right_code, self.brought_with(name)), _solution(name)])
+        return "\n\n\n".join([*map(self._right_code, self.brought_with(name)), right_answer(name)])
 
     def brought_with(self, name: str) -> list[str]:
         """The exercises that the course's solution of this one uses, and that no cell defines."""
-        others = sorted(names_in(_solution(name)) & course.exercises().keys() - {name})
+        others = sorted(names_in(right_answer(name)) & course.exercises().keys() - {name})
         return [other for other in others if not any(cell.runs and _defines(cell, other) for cell in self.cells)]
 
     # --- exercises --------------------------------------------------------------------------------
@@ -612,10 +613,6 @@ def near_name(name: str, sources: Iterable[str]) -> str:
 def _plain(name: str) -> str:
     """A name without what is lost when it is spelt in another way: case and underscores."""
     return name.replace("_", "").lower()
-
-
-def _solution(name: str) -> str:
-    return course.answer_of(course.solution_of(name).source)
 
 
 def _keeps_parts(cell: RestoredCell) -> bool:

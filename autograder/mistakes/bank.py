@@ -349,7 +349,7 @@ def namespace_of(name: str, *sources: str) -> dict[str, object]:
 
 
 def _without_a_bar(steps: Iterable[object], **_: object) -> Iterable[object]:
-    """What `tqdm` is here: the steps, of which nobody sees how far they are."""
+    """Stand in for `tqdm`: the same steps, without a progress bar."""
     return steps
 
 
