@@ -2,7 +2,8 @@
 
 A check of, say, the device starts with an easy case, so that code that computes something else gets no points there.
 The case is the same for all checks of an exercise, so its first result is valid for the others. It runs apart from the
-checks, with inputs and objects of its own, so that it never matters which check was the first.
+checks, with inputs and objects of its own, so that it does not matter which check was the first, unless what the code
+keeps outlives its objects.
 """
 
 from __future__ import annotations

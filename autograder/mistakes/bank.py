@@ -51,7 +51,8 @@ class Mistake:
     `source` is the whole text that a student would have typed. `edits` maps old texts of the right answer to new ones,
     or is None if the mistake is written out in full. `beside` is the text of what else such a notebook defines.
     `variant` counts the other ways to make the same mistake. `as_given`: it is the whole of a notebook's answer.
-    `price` is the share of the points that the author has it cost, see prices.py.
+    `price` is the share of the points that the author has it cost, see prices.py. `lasts`: what it keeps outlives its
+    objects, as in a class or a default argument, so what it does depends on what was asked before.
     """
 
     id: str
@@ -64,6 +65,7 @@ class Mistake:
     variant: int = 0
     as_given: bool = False
     price: float | None = None
+    lasts: bool = False
 
     def namespace(self) -> dict[str, object]:
         """The namespace of a notebook with this mistake."""
@@ -146,13 +148,14 @@ class Bank(Mapping[str, Mistake]):
         /,
         original: str | None = None,
         price: float | None = None,
+        lasts: bool = False,
         **changes: str,
     ) -> None:
         """Add a mistake that replaces texts of the answer: at places (`TRIANGLE="…"`), or the keys of `edits`.
 
         `{PLACE}` and `{WORD}` are filled in, both in `says` and in the new texts. `price` is the share of the points
-        that it costs, if that is not to follow from what it does: `ALL` for what computes next to nothing. Raises
-        BankError.
+        that it costs, if that is not to follow from what it does: `ALL` for what computes next to nothing. `lasts`:
+        what it keeps outlives its objects. Raises BankError.
 
         >>> BANK = Bank("causal_mask", places={"TRIANGLE": "torch.tril(everything)"})
         >>> BANK.mistake("upper", "This is the future: keep the past.", TRIANGLE="torch.triu(everything)")
@@ -165,7 +168,7 @@ class Bank(Mapping[str, Mistake]):
         where = self._where(id, edits, changes)
         if not where:
             raise BankError(f"{self.exercise}: {id} has no edit")
-        self._add(id, says, edited(self.right, where, f"{self.exercise}: {id}"), where, original, price)
+        self._add(id, says, edited(self.right, where, f"{self.exercise}: {id}"), where, original, price, lasts)
 
     def variant(self, id: str, edits: Mapping[str, str] | None = None, /, **changes: str) -> None:
         """Add another way to make the mistake `id`, which behaves differently; the arguments are those of `mistake`.
@@ -272,6 +275,7 @@ class Bank(Mapping[str, Mistake]):
         edits: Mapping[str, str] | None,
         original: str | None,
         price: float | None = None,
+        lasts: bool = False,
     ) -> None:
         if id in self.mistakes:
             raise BankError(f"{self.exercise} has two mistakes called {id}")
@@ -281,7 +285,7 @@ class Bank(Mapping[str, Mistake]):
             raise BankError(
                 f"{self.exercise}: what {id} says holds {unknown[0]}, which is none of its places and words"
             )
-        made = Mistake(id, self.exercise, says, source, edits, original, self.around, price=price)
+        made = Mistake(id, self.exercise, says, source, edits, original, self.around, price=price, lasts=lasts)
         self.mistakes[id] = made
 
 

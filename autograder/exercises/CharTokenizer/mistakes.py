@@ -288,6 +288,7 @@ mistake(
         "self.characters = sorted": "CharTokenizer.characters = sorted",
         "self.id_of = ": "CharTokenizer.id_of = ",
     },
+    lasts=True,
 )
 mistake(
     "not-kept-on-self",

@@ -238,6 +238,7 @@ mistake(
     EMPTY="EvictingCache.keys = getattr(EvictingCache, 'keys', None)\n"
     "        EvictingCache.values = getattr(EvictingCache, 'values', None)",
     KEEP="EvictingCache.keys, EvictingCache.values = keys, values",
+    lasts=True,
 )
 mistake(
     "query-heads-cached",

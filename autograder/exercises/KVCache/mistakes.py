@@ -267,6 +267,7 @@ mistake(
     says("shared-by-all-caches"),
     {"def __init__(self):\n        self.keys = self.values = None": "keys = values = None"},
     KEEP="KVCache.keys, KVCache.values = keys, values",
+    lasts=True,
 )
 variant(
     "shared-by-all-caches",
@@ -289,6 +290,7 @@ mistake(
     "`cache=KVCache()` in the signature is made once, and then shared by all calls without a cache: the default is"
     " `None`.",
     FORWARD="def forward(self, x, cache=KVCache()):",
+    lasts=True,
 )
 mistake(
     "kept-in-the-layer",

@@ -276,6 +276,7 @@ mistake(
         "self.tables, self.lengths = {}, {}": "self.tables, self.lengths = MADE_ONCE",
         "class PagedCache:": "MADE_ONCE = {}, {}\n\n\nclass PagedCache:",
     },
+    lasts=True,
 )
 mistake(
     "pool-copied",

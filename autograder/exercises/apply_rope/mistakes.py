@@ -409,6 +409,7 @@ mistake(
     COS_SIN="""kept = apply_rope.__dict__.setdefault("kept", {})
     angles = kept.setdefault((x.shape, base), angles)
     {COS_SIN}""",
+    lasts=True,
 )
 mistake(
     "detached",
