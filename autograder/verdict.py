@@ -130,6 +130,16 @@ class Diagnosis:
         """Whether it only says where the answer goes wrong, and names no mistake."""
         return self.id.startswith(PLACE)
 
+    @property
+    def base(self) -> str:
+        """The earlier exercise that it blames; empty if it is about this one."""
+        return self.id.removeprefix(STANDS_ON) if self.id.startswith(STANDS_ON) else ""
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it names a mistake, of this exercise or an earlier one: facts say something else to each student."""
+        return not self.id.startswith(NO_NAMES)
+
 
 @dataclass
 class Skipped:

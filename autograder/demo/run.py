@@ -22,7 +22,7 @@ from ..course import Assignment
 from ..errors import UsageError
 from ..grading.store import Store
 from ..report import outcome_text
-from ..verdict import FACT, STANDS_ON, Outcome, Verdict
+from ..verdict import FACT, Outcome, Verdict
 from .made_up import CLASS, LESS, Expected, Student, fill_in, read_class
 from .ticker import Ticker
 
@@ -223,7 +223,7 @@ def fits(outcome: Outcome, expected: Expected) -> bool:
     A `stands-on-` diagnosis is ignored: the mistake is in the exercise below, and expected there. Where no name is
     expected, a fact may be told.
     """
-    named = {d.id for d in outcome.diagnosis if not d.id.startswith(STANDS_ON)}
+    named = {d.id for d in outcome.diagnosis if not d.base}
     right_names = expected.mistakes <= named if expected.mistakes else all(id.startswith(FACT) for id in named)
     level = level_of(outcome)
     is_level = level != "full" if expected.level == LESS else level == expected.level

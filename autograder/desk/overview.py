@@ -464,7 +464,7 @@ def _verdicts(record: Record, attempts: Collection[str]) -> dict[str, Verdict]:
 
 
 def _answer(attempt: Attempt, outcome: Outcome, told: Sequence[Mapping[str, Any]]) -> Answer:
-    named = [d for d in outcome.diagnosis if not d.id.startswith(NO_NAMES)]
+    named = [d for d in outcome.diagnosis if d.is_name]
     said = [name for one in told if one["exercise"] == outcome.exercise for name in one["names"]]
     return Answer(
         attempt,

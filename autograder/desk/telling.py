@@ -72,7 +72,7 @@ def _message(outcome: Outcome, level: str) -> str:
 
 def _unquoted(found: Diagnosis) -> Diagnosis:
     """What was found, without what the code could choose freely while it saw the inputs of checks."""
-    if not found.id.startswith(NO_NAMES):
+    if found.is_name:
         return found
     return replace(found, message=GENERAL.get(found.id) or LONG.sub("…", found.message))
 

@@ -160,7 +160,7 @@ class Blame:
 
         What stands in its own cell is edited with it.
         """
-        apart = [one for one in found if not (is_base(one) and _comes_with(workspace, _base_of(one), run.exercise))]
+        apart = [one for one in found if not (one.base and _comes_with(workspace, one.base, run.exercise))]
         return repair.is_wanted(run, apart) and not self.diagnostician.says_little(run)
 
     def _look_for_one_edit(self, workspace: Workspace, one: Wrong) -> bool:
@@ -181,11 +181,11 @@ class Blame:
         """
         is_free = self._is_paid_at_bases(workspace, one)
         edited = {base: workspace.edited[base] for base in one.right_on if base in workspace.edited}
-        if not is_free and edited and all(map(is_base, one.outcome.diagnosis)):
+        if not is_free and edited and all(each.base for each in one.outcome.diagnosis):
             with contextlib.suppress(NoDefinition):
                 is_free = self._errs_with_its_bases(workspace, one.run) and self._is_right_on(edited, workspace, one)
         if is_free:
-            one.name([replace(each, price=0.0) if is_base(each) else each for each in one.outcome.diagnosis])
+            one.name([replace(each, price=0.0) if each.base else each for each in one.outcome.diagnosis])
         return False
 
     def _is_paid_at_bases(self, workspace: Workspace, one: Wrong) -> bool:
@@ -536,14 +536,6 @@ def _paid_here(workspace: Workspace, exercise: str, base: str) -> float:
     if _are_neighbours(base, exercise) or not _comes_with(workspace, base, exercise):
         return 0.0
     return min(prices.ALL, sum(one.price for one in workspace.named.get(base, ())))
-
-
-def is_base(one: Diagnosis) -> bool:
-    return one.id.startswith(STANDS_ON)
-
-
-def _base_of(one: Diagnosis) -> str:
-    return one.id.removeprefix(STANDS_ON)
 
 
 def _stands_on(base: str, price: float) -> Diagnosis:

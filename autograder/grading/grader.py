@@ -25,7 +25,7 @@ from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import RestoredCell, restore
 from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
 from . import gate, trials
-from .blame import Blame, Tell, Wrong, by_prices, is_base, may_have_any_parts, note_whether_shaky, scaled
+from .blame import Blame, Tell, Wrong, by_prices, may_have_any_parts, note_whether_shaky, scaled
 from .internal import internal_error
 from .lending import lend
 from .seeds import new_seed
@@ -287,7 +287,7 @@ class Grader:
         checks, score = scaled(run.checks, exercise.points)
         diagnosis = known(exercise.name, checks) if known else None
         if diagnosis and all(each.has_price for each in diagnosis):
-            workspace.named[exercise.name] = [each for each in diagnosis if not is_base(each)]
+            workspace.named[exercise.name] = [each for each in diagnosis if not each.base]
         if run.failed() and (cells := workspace.unwritten_beside(exercise.name)):
             diagnosis = [Diagnosis("defined-twice", TWICE.format(exercise.name, *cells))]
         if diagnosis is None and (not run.rejected() or workspace.is_stub(exercise.name)):

@@ -22,7 +22,7 @@ from typing import Any
 
 from ..errors import CourseError, Unreadable, UsageError
 from ..submission.read import StrPath, read_bytes
-from ..verdict import NO_NAMES, PRICES, STANDS_ON, Diagnosis, Outcome, Verdict, printable
+from ..verdict import PRICES, Diagnosis, Outcome, Verdict, printable
 from . import alike
 
 FILE = "names.json"
@@ -61,8 +61,8 @@ class Name:
 
     def told(self, outcome: Outcome) -> Outcome:
         """The outcome with this name in place of other names."""
-        kept = [d for d in outcome.diagnosis if not d.id.startswith(NO_NAMES)]
-        replaced = [d.price for d in outcome.diagnosis if d.id.startswith(NO_NAMES)]  # one edit has a price, say
+        kept = [d for d in outcome.diagnosis if d.is_name]
+        replaced = [d.price for d in outcome.diagnosis if not d.is_name]  # one edit has a price, say
         lost = min(replaced, default=ALL) if self.price is None else min(1.0, self.price / outcome.max_score)
         return replace(outcome, diagnosis=[*kept, Diagnosis(self.id, self.says, price=lost)])
 
@@ -137,7 +137,7 @@ def is_unnamed(outcome: Outcome) -> bool:
     """Whether an answer is wrong in a way that nobody has put into words, and can be compared with others."""
     if not outcome.fingerprint or outcome.not_started:
         return False
-    return all(d.id.startswith((*NO_NAMES, STANDS_ON)) for d in outcome.diagnosis)
+    return not any(d.is_name and not d.base for d in outcome.diagnosis)
 
 
 # --- the file -------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import course
 from ..checks.source_text import names_under
-from ..verdict import NO_NAMES, NOT_TRIED, PLACE, STANDS_ON, Diagnosis
+from ..verdict import NOT_TRIED, PLACE, Diagnosis
 from . import own_softmax
 from .bank import bank, right_answer, styles_of
 from .edits import MODULES, Context, Edit, EditsOf, Mutant, Page, edits_in, made, name_called, slips
@@ -232,11 +232,11 @@ def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
     That of a named mistake is not where it hides the rest, or more is wrong than it. But some mistakes cost all,
     whatever fixes them, and what depends on a wrong answer is not right by an edit of its own.
     """
-    if any(one.id.startswith(STANDS_ON) for one in found):
+    if any(one.base for one in found):
         return False
     if not _tried(run) or not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
         return False
-    named = [one for one in found if not one.id.startswith(NO_NAMES)]
+    named = [one for one in found if one.is_name]
     return not any(one.has_price or _costs_all(run.exercise, one.id) for one in named)
 
 

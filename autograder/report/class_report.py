@@ -23,7 +23,7 @@ from ..grading import store
 from ..groups.grouping import Group, Grouping
 from ..groups.names import is_unnamed
 from ..submission.read import StrPath
-from ..verdict import FULL, LEVELS, NO_NAMES, STANDS_ON, Check, Outcome, Verdict
+from ..verdict import FULL, LEVELS, Check, Outcome, Verdict
 from . import measured, outcome_text, standing
 from .outcome_text import NOT_STARTED, STATUS, points
 from .pages import environment
@@ -243,7 +243,7 @@ def named_in(outcome: Outcome) -> list[Any]:
     """
     if outcome.not_started:
         return []
-    return [d for d in outcome.diagnosis if not d.id.startswith((*NO_NAMES, STANDS_ON))]
+    return [d for d in outcome.diagnosis if d.is_name and not d.base]
 
 
 @dataclass(frozen=True)
