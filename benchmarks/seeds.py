@@ -3,7 +3,8 @@
 Grades the course's solutions and the right answers in other styles at seeds 1 to N, in this process and without a
 diagnosis, ten seeds of all answers at a time. Whatever loses a point is lost by chance, and that check is wrong. Since
 a thousand seeds do not show a chance of one in a million, it also notes how close each comparison (`api.close`) came to
-its limit: 1 is the limit.
+its limit: 1 is the limit. Of what checks measure, such as the loss of a trained model, it notes mean and spread, by
+which one can tell how far away the bar is.
 
 All of that takes hours, so it can be stopped and started again at any time, on another machine, too: seeds.json beside
 this file holds the sum of what was found for each answer, and is committed. What it says of an answer whose own checks
@@ -23,7 +24,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -118,6 +119,7 @@ def answers(exercise: str) -> list[Answer]:
 class Found:
     """What came of an answer at seeds 1 to `seeds`: the seeds at which checks `failed` or could not judge, by their
     names, and of all comparisons which came `closest` to its limit, and how close. `of` is the answer's digest.
+    `measured` holds, by name: how many values, their sum, that of their squares, and the largest.
     """
 
     of: str
@@ -127,6 +129,7 @@ class Found:
     unjudged: list[str] = field(default_factory=list)
     closest: str = ""
     used: float = 0.0
+    measured: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, other: "Found") -> None:
         """Take in what came of the seeds behind these."""
@@ -137,6 +140,15 @@ class Found:
         self.unjudged = sorted({*self.unjudged, *other.unjudged})
         if other.used > self.used:
             self.closest, self.used = other.closest, other.used
+        for name, (many, total, squares, most) in other.measured.items():
+            known = self.measured.get(name, [0, 0.0, 0.0, -math.inf])
+            sums = known[0] + many, known[1] + total, known[2] + squares
+            self.measured[name] = [*(round(one, 6) for one in sums), max(known[3], most)]
+
+    def measure(self, values: Mapping[str, float]) -> None:
+        """Take in what the checks measured at one seed."""
+        for name, value in values.items():
+            self.add(Found(self.of, measured={name: [1, value, value**2, round(value, 6)]}))
 
 
 class Margins:
@@ -226,6 +238,7 @@ def graded(graders: Graders, margins: Margins, answer: Answer, seeds: range) -> 
             run = graders.run(answer.exercise, answer.local(), seed)
         for check in run.failed():
             found.failed.setdefault(check.name, []).append(seed)
+        found.measure(run.measured)
         unjudged |= {*run.unjudged, *([str(run.stopped)] if run.stopped else [])}
     found.cpu = round(time.process_time() - started, 1)
     found.unjudged = sorted(unjudged)
@@ -271,8 +284,11 @@ def keep(answer: Answer, new: Found) -> None:
 
 
 def table(every: Sequence[Answer], page: Page) -> str:
-    """Per exercise: its answers and how many seeds they had, what lost points, and how close comparisons came."""
-    lines = ["| exercise | solution | other answers | lost points | closest to its limit |", "|---|---:|---:|---|---|"]
+    """Per exercise: its answers and how many seeds they had, what lost points, how close comparisons came, and of
+    what is measured the answer that came out highest.
+    """
+    head = ["exercise", "solution", "other answers", "lost points", "closest to its limit", "measured"]
+    lines = [f"| {' | '.join(head)} |", "|---|---:|---:|---|---|---|"]
     for exercise in dict.fromkeys(answer.exercise for answer in every):
         found = {a.style: found_of(a, page) for a in every if a.exercise == exercise}
         lost: dict[str, int] = {}
@@ -287,9 +303,19 @@ def table(every: Sequence[Answer], page: Page) -> str:
             f"{len(others)}: {_range(others)} each",
             ", ".join(f"{check} {many}" for check, many in lost.items()) or "none",
             f"{nearest.closest} {nearest.used:.2g}" if nearest.used else "",
+            "; ".join(
+                _widest(name, found.values()) for name in sorted({n for one in found.values() for n in one.measured})
+            ),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _widest(name: str, found: Iterable[Found]) -> str:
+    """The mean, the standard deviation and the largest of what was measured of the answer that came out highest."""
+    many, total, squares, most = max((one.measured[name] for one in found if name in one.measured), key=lambda m: m[3])
+    mean = total / many
+    return f"{name} {mean:.2g} ± {math.sqrt(max(squares / many - mean**2, 0.0)):.1g}, at most {most:.2g} (of {many:g})"
 
 
 def _range(numbers: Sequence[int]) -> str:
