@@ -150,10 +150,26 @@ class Blame:
         """Name the mistakes of an exercise that depends on wrong ones."""
         if not one.bases:
             return True
-        found = self._blamed(workspace, one)
+        found = self._with_names_of_copies(workspace, one.run, self._blamed(workspace, one))
         one.name(found)
         one.wants_edit = self._is_edit_wanted(workspace, one.run, found)
         return one.wants_edit or bool(one.right_on)
+
+    def _with_names_of_copies(self, workspace: Workspace, run: ExerciseRun, blamed: list[Diagnosis]) -> list[Diagnosis]:
+        """What is blamed, and where that is the answer's own copy of a base, the answer's mistakes if they explain all.
+
+        Those of a copy are told nowhere else. A base that is graded elsewhere as well is then not to blame for them.
+        """
+        unpriced = (each.base for each in blamed if each.base and not each.has_price)
+        copies = {base for base in unpriced if workspace.brings(run.exercise, base)}
+        if not copies:
+            return blamed
+        workspace.begin_exercise()  # in a child that has seen no solutions
+        own = self.diagnostician.diagnose(run)
+        if not own or not all(each.has_price for each in own):
+            return blamed
+        left = [each for each in blamed if each.base and each.base not in copies & workspace.graded.keys()]
+        return [replace(each, price=0.0) for each in left] + own
 
     def _is_edit_wanted(self, workspace: Workspace, run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
         """Whether one edit is looked for: not where nothing shows that the answer computes anything.

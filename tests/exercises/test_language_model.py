@@ -1,5 +1,6 @@
 """What a language model needs of the kit: generators and stub models as arguments, methods, attributes, modes."""
 
+import json
 import runpy
 
 import pytest
@@ -10,7 +11,8 @@ from autograder import course
 from autograder.checks import api
 from autograder.checks.proxies import Counts, Local, StudentError, Submission, Transcript
 from autograder.checks.runner import Graders
-from autograder.grading.grader import Workspace
+from autograder.demo import made_up
+from autograder.grading.grader import Workspace, read_cells
 from autograder.mistakes.bank import bank, namespace_of, right_answer
 from autograder.mistakes.diagnosis import diagnose
 from autograder.mistakes.evidence import likeness
@@ -443,3 +445,25 @@ def test_training_by_a_wrong_schedule_is_paid_at_the_schedule(grader):
     assert [one.id for one in schedule.diagnosis] == ["pi-forgotten"] and schedule.by_prices < schedule.max_score
     assert [(one.id, one.price) for one in training.diagnosis] == [("stands-on-learning_rate", 0.0)]
     assert training.by_checks < training.by_prices == training.max_score
+
+
+@pytest.mark.parametrize(
+    ("student", "exercise", "mistake", "also"),
+    [
+        ("greta", "train", "targets-not-shifted", []),
+        ("kaya", "BigramLanguageModel", "scale-by-embedding-width", ["Head"]),
+    ],
+)
+def test_a_mistake_in_a_copy_is_named_where_the_copy_is(grader, tmp_path, student, exercise, mistake, also):
+    """Two of the demo's class: one brings batches of her own along, which are graded as they are elsewhere; the other
+    a `Head`, which is graded nowhere, so that what is wrong with it is told nowhere else.
+    """
+    lesson = course.find_assignment("07")
+    released = json.loads((ROOT / "release" / lesson.name / f"{lesson.name}.ipynb").read_text(encoding="utf-8"))
+    (one,) = (each for each in made_up.read_class(lesson) if each.name == student)
+    path = tmp_path / f"{lesson.name}.ipynb"
+    path.write_text(json.dumps(made_up.fill_in(released, one)), encoding="utf-8")
+    wanted = [course.exercises()[name] for name in ("get_batch", exercise)]
+    *_, outcome = grader.grade_cells(read_cells(path), wanted, 1).verdict.exercises
+    said = [(one.id, one.has_price) for one in outcome.diagnosis]
+    assert said == [*((f"stands-on-{base}", True) for base in also), (mistake, True)]

@@ -80,6 +80,7 @@ NEEDS = {
         *(f"{made}/**/*" for made in MADE),
     ),
     "tests/lessons/test_runs.py": (*(f"{made}/{{}}/*.ipynb" for made in MADE), "storyteller/**/*.*"),
+    "tests/test_demo_classes.py": (*COURSE, "autograder/demo/students/{}.py"),
     "tests/lessons/test_touched.py": ("source/0[1348]_*/*.ipynb", "solutions/02_*/*.ipynb", "release/03_*/*.ipynb"),
     "tests/test_scopes.py": (*WHOLE, "tests/*.py", "tests/*/**/*", "storyteller/**/*", "docs/*.md"),
     "tests/nbgrader/test_hostile_pages.py": (
@@ -95,7 +96,7 @@ COVERED = re.compile(
 )
 ABOUT = {
     re.compile(r"tests/(exercises/test_(?!release)|grading/test_styles)"): EXERCISES,
-    re.compile(r"tests/lessons/test_runs"): LESSONS,
+    re.compile(r"tests/(lessons/test_runs|test_demo_classes)"): LESSONS,
     re.compile(r"tests/sandbox/test_hostile"): MISLEADING,
 }
 

@@ -32,7 +32,7 @@
 # EncoderHead: mistake scale-by-input-width
 
 # === hugo: builds both layers on an attention without a scale, which is said first; the third cell does not compile
-# CrossAttention: own text, full no-scale
+# CrossAttention: own text, partial no-scale
 # MultiHeadCrossAttention: own text, full no-scale
 # EncoderHead: own text, zero error
 

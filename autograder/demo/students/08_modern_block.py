@@ -44,6 +44,6 @@
 # SwiGLU: answer plain
 # apply_rope: mistake positions-in-half-precision
 # GroupedQueryAttention: mistake no-scale
-# Block: solution, partial
+# Block: solution
 
 # === lena: handed in the notebook as it was released
