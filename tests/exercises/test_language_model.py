@@ -1,6 +1,5 @@
 """What a language model needs of the kit: generators and stub models as arguments, methods, attributes, modes."""
 
-import json
 import runpy
 
 import pytest
@@ -11,7 +10,7 @@ from autograder import course
 from autograder.checks import api
 from autograder.checks.proxies import Counts, Local, StudentError, Submission, Transcript
 from autograder.checks.runner import Graders
-from autograder.demo import made_up
+from autograder.demo import run as demo
 from autograder.grading.grader import Workspace, read_cells
 from autograder.mistakes.bank import bank, namespace_of, right_answer
 from autograder.mistakes.diagnosis import diagnose
@@ -455,14 +454,13 @@ def test_training_by_a_wrong_schedule_is_paid_at_the_schedule(grader):
     ],
 )
 def test_a_mistake_in_a_copy_is_named_where_the_copy_is(grader, tmp_path, student, exercise, mistake, also):
-    """Two of the demo's class: one brings batches of her own along, which are graded as they are elsewhere; the other
-    a `Head`, which is graded nowhere, so that what is wrong with it is told nowhere else.
+    """Greta's `train` has its own copy of `get_batch`, which is graded as well. Kaya's model has a copy of `Head`,
+    which is not, so nothing else names its mistake.
     """
     lesson = course.find_assignment("07")
-    released = json.loads((ROOT / "release" / lesson.name / f"{lesson.name}.ipynb").read_text(encoding="utf-8"))
-    (one,) = (each for each in made_up.read_class(lesson) if each.name == student)
-    path = tmp_path / f"{lesson.name}.ipynb"
-    path.write_text(json.dumps(made_up.fill_in(released, one)), encoding="utf-8")
+    (tmp_path / "release").symlink_to(ROOT / "release")
+    demo.hand_in(tmp_path, lesson, [one for one in demo.read_class(lesson) if one.name == student])
+    (path,) = tmp_path.glob("submitted/*/*/*.ipynb")
     wanted = [course.exercises()[name] for name in ("get_batch", exercise)]
     *_, outcome = grader.grade_cells(read_cells(path), wanted, 1).verdict.exercises
     said = [(one.id, one.has_price) for one in outcome.diagnosis]

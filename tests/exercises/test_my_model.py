@@ -337,7 +337,7 @@ def test_mistakes_of_a_part_are_looked_for_only_if_it_is_to_blame(grader, tmp_pa
     uses = KEEPS.replace("return KEPT[-1] + sum(KEPT)", "return RMSNorm()(KEPT[-1] + sum(KEPT))")
     path.write_text("\n\n".join(["import torch\nfrom torch import nn", part, uses]))
     grader.grade_file(path, "MyModel")
-    # once on a right part, once as it is, and once for what is wrong with a part that is told nowhere else
+    # beside a right part, then as it is, then for the mistakes of its own copy of the part, which nothing else names
     assert asked == (["RMSNorm", "MyModel", "ahead", "MyModel", "MyModel"] if blamed else ["MyModel"])
 
 

@@ -51,7 +51,7 @@ def test_a_behaviour_is_kept(behaviours):
 
 
 def test_what_outlives_its_objects_does_the_same_whichever_check_is_asked_first():
-    """Which one is asked first depends on what has taken how long: one time in 20, a cache of all had a false name."""
+    """The order depends on how long checks took: in one of 20 orders, a cache that all share got a false name."""
     mistakes, graders = bank("KVCache"), Graders()
     checks = [check.name for check in graders.checks["KVCache"]]
     seen = []
