@@ -1,6 +1,7 @@
 """The capstone's checks: what goes from process to process, and that nothing else does."""
 
 import json
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -9,11 +10,13 @@ from conftest import ROOT, load
 
 from autograder import course
 from autograder.checks.api import CheckFailed, Draw
+from autograder.checks.gates import Gates
 from autograder.checks.proxies import Local, Submission
 from autograder.checks.replay import RecordingTransport, RequestLog
 from autograder.exercises.MyModel import checks
 from autograder.exercises.reference import badges
 from autograder.grading import blame
+from autograder.mistakes.bank import namespace_of, right_answer
 from autograder.sandbox import replies
 from autograder.sandbox.inside import wire
 from autograder.verdict import MEASURES, Outcome, Verdict, VerdictError
@@ -59,6 +62,46 @@ def test_texts_to_be_read_have_other_seeds_than_those_that_are_learnt_from():
         for what in ("the language", "what is learnt", "what is tried", "what is stepped through", "what is read")
     }
     assert len(seeds) == 5
+
+
+def test_each_language_that_a_model_is_trained_in_is_drawn_anew():
+    draw, whats = Draw(1, "MyModel/x"), ("the language", "what is learnt", "what is read")
+    every = {checks.drawn(draw, what, nth).initial_seed() for what in whats for nth in range(checks.LANGUAGES)}
+    assert len(every) == len(whats) * checks.LANGUAGES
+    one, other = (checks.spoken(draw, nth) for nth in range(2))
+    assert not torch.equal(one.follow, other.follow) and not torch.equal(one.numbers, other.numbers)
+
+
+def test_whole_training_goes_by_the_language_that_is_asked_for(monkeypatch):
+    monkeypatch.setattr(checks, "STEPS", 40)
+    answer = Local(namespace_of("MyModel/grouped", right_answer("MyModel", "grouped")))
+    submission = Submission(answer, gates=Gates(answer))
+    draw = Draw(1, "MyModel/x")
+    first, again = checks.trained(submission, draw), checks.trained(submission, draw)
+    other = checks.trained(submission, draw, nth=1)
+    assert first == again and first.above != other.above
+
+
+@pytest.mark.parametrize(
+    "above, counts, many",
+    [
+        ([0.20, 0.0, 0.0], 0.20, 1),
+        ([0.25, 0.10, 0.0], 0.10, 2),
+        ([0.25, 0.30, 0.21], 0.21, 3),
+        ([0.35, 0.28, 0.31], 0.28, 3),
+        ([math.inf, math.inf, math.inf], math.inf, 3),
+    ],
+)
+def test_a_model_that_misses_a_bar_is_trained_again_and_the_best_counts(monkeypatch, above, counts, many):
+    tried = []
+
+    def trained(submission, draw, nth=0):
+        tried.append(nth)
+        return checks.Trained(above[nth], 0.0, False, False)
+
+    monkeypatch.setattr(checks, "trained", trained)
+    found = checks.best_trained(Submission(Local({})), Draw(1, "MyModel/x"))
+    assert found.above == counts and tried == list(range(many))
 
 
 def test_tokens_that_are_sent_one_by_one_are_never_sent_together():

@@ -36,6 +36,7 @@ NEAR = 1e-3  # how far logits may be apart, relative to the largest
 MOVED = 1e-5  # how far a token moves logits that it changes, at the least, relative to the largest
 SEEN = " It sees what came before: has each token its own position, does it see itself, is all it needs in the state?"
 BARS = {"pairs": 0.30, "some": 0.26, "most": 0.22}  # by how many nats a token may be worse than the rules
+LANGUAGES = 3  # a model that misses a bar is trained in so many, and the one where it comes out best counts
 
 
 @dataclass(frozen=True)
@@ -110,13 +111,13 @@ def rates() -> list[float]:
     return [language.learning_rate(step, STEPS, PEAK, WARM_UP) for step in range(STEPS)]
 
 
-def drawn(draw: Draw, what: str) -> torch.Generator:
+def drawn(draw: Draw, what: str, nth: int = 0) -> torch.Generator:
     """A generator of its own: from what a model was trained on, nothing can be computed of what it is to read."""
-    return Draw(draw.seed, f"{draw.exercise}/{what}").generator
+    return Draw(draw.seed, f"{draw.exercise}/{what}" + (f" {nth}" if nth else "")).generator
 
 
-def spoken(draw: Draw) -> badges.Language:
-    return badges.Language(drawn(draw, "the language"))
+def spoken(draw: Draw, nth: int = 0) -> badges.Language:
+    return badges.Language(drawn(draw, "the language", nth))
 
 
 def model_of(submission: Submission, weights: dict[str, torch.Tensor] | None = None) -> Proxy:
@@ -128,18 +129,18 @@ def model_of(submission: Submission, weights: dict[str, torch.Tensor] | None = N
 
 
 def train(
-    submission: Submission, draw: Draw, steps: int, many: int
+    submission: Submission, draw: Draw, steps: int, many: int, nth: int = 0
 ) -> tuple[dict[str, torch.Tensor], torch.Tensor, float]:
-    """Train for the first steps of the recipe, each with so `many` texts.
+    """Train for the first steps of the recipe, each with so `many` texts of the `nth` language.
 
     Returns (the weights, the loss of each step, the multiplications for each token). Of each request one step is
     counted, and the one with the most multiplications counts.
     """
-    model, generator = model_of(submission), drawn(draw, "what is learnt")
+    model, speaks, generator = model_of(submission), spoken(draw, nth), drawn(draw, "what is learnt", nth)
     losses, products = [], 0
     for start in range(0, steps, AT_ONCE):
         some = rates()[start : min(start + AT_ONCE, steps)]
-        batches, _ = spoken(draw).texts(len(some) * many, LENGTH + 1, generator)
+        batches, _ = speaks.texts(len(some) * many, LENGTH + 1, generator)
         counted = draw.integer(0, len(some) - 1)
         learnt = model.learn(batches.view(len(some), many, LENGTH + 1), some, MAX_NORM, counted)
         losses.append(learnt.losses)
@@ -324,8 +325,8 @@ def test_cache(submission: Submission, draw: Draw) -> None:
 
 
 @easy_case
-def trained(submission: Submission, draw: Draw) -> Trained:
-    """What all steps of the recipe show."""
+def trained(submission: Submission, draw: Draw, nth: int = 0) -> Trained:
+    """What all steps of the recipe show, in the `nth` language."""
     before, after = rehearsed(submission, draw), stepped(submission, draw)
     with gate():
         falls(submission, before)
@@ -334,8 +335,8 @@ def trained(submission: Submission, draw: Draw) -> Trained:
         agrees(submission, after)
         remembers(submission, after)
         few_bytes(submission, after)
-    weights, _, products = train(submission, draw, STEPS, TEXTS)
-    texts, likely = spoken(draw).texts(READ, LENGTH + 1, drawn(draw, "what is read"))
+    weights, _, products = train(submission, draw, STEPS, TEXTS, nth)
+    texts, likely = spoken(draw, nth).texts(READ, LENGTH + 1, drawn(draw, "what is read", nth))
     found = read(submission, weights, texts[:, :LENGTH])
     with gate():
         if sum(weight.numel() for weight in weights.values()) != before.many:
@@ -356,9 +357,21 @@ def trained(submission: Submission, draw: Draw) -> Trained:
     return Trained(above if math.isfinite(above) else math.inf, found.bytes, ends, unlearnt)
 
 
+def best_trained(submission: Submission, draw: Draw) -> Trained:
+    """What the training shows in the language where the model comes out best. Others are tried if it misses a bar.
+
+    A right answer misses one in fewer than 1% of all languages (benchmarks/seeds.py), and so three times in a row in
+    fewer than one of a million gradings.
+    """
+    found = [trained(submission, draw)]
+    while len(found) < LANGUAGES and found[-1].above > min(BARS.values()):
+        found.append(trained(submission, draw, nth=len(found)))
+    return min(found, key=lambda one: one.above)
+
+
 def reaches(submission: Submission, draw: Draw, bar: str) -> None:
     """Raises CheckFailed unless the trained model is at most so much worse than the rules of the language."""
-    found = trained(submission, draw)
+    found = best_trained(submission, draw)
     above = found.above
     submission.measure("loss", above)
     submission.note(found.ends, found.unlearnt)
