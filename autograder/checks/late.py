@@ -6,6 +6,7 @@ the next. What is not certain counts as no.
 
 import ast
 import builtins
+import functools
 from collections.abc import Collection
 
 from .source_text import Source, bindings_in, globals_of, root_of, tree_of
@@ -27,7 +28,7 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
         if found is None:
             return False
         for node, names in found:
-            for name in () if isinstance(node, ast.Expr) else names:  # for what a call may change, see `_changes`
+            for name in () if isinstance(node, ast.Expr) else names:  # for what a call may change, see `_changed_in`
                 known.setdefault(name, []).append(node)
     seen, waiting, read = set(replaced), {source.name, *uses}, {source.name, *replaced}
     try:
@@ -38,23 +39,28 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
                 return False
             waiting = set[str]().union(*map(globals_of, nodes))
             read |= waiting
-        if read - known.keys() - BUILTINS or any(_changes(cell, read) for cell in source.cells):
+        if read - known.keys() - BUILTINS:
+            return False
+        changed = [_changed_in(cell) for cell in source.cells]
+        if not all(names is not None and names.isdisjoint(read) for names in changed):
             return False
     except (RecursionError, MemoryError, ValueError, SyntaxError):
         return False
     return source.name in known
 
 
-def _changes(cell: str, names: Collection[str]) -> bool:
-    """Whether a cell may change the meaning of one of these names other than by assigning to it."""
+@functools.lru_cache(maxsize=256)
+def _changed_in(cell: str) -> frozenset[str] | None:
+    """The names whose meaning a cell may change other than by assigning to them; None if these may be any."""
+    names = set[str]()
     for part in ast.walk(tree_of(cell)):
         if isinstance(part, ast.Name) and part.id in UNSEEN:
-            return True
+            return None
         if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
             root = root_of(part)
-            if isinstance(root, ast.Name) and root.id in names:
-                return True
-    return False
+            if isinstance(root, ast.Name):
+                names.add(root.id)
+    return frozenset(names)
 
 
 def _is_late(node: ast.AST, replaced: Collection[str]) -> bool:

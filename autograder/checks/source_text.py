@@ -6,6 +6,7 @@ call can do so, which is why such a check carries few points.
 """
 
 import ast
+import functools
 import re
 import symtable
 import textwrap
@@ -19,6 +20,7 @@ MAX_LENGTH = 100_000  # characters of a cell
 MAX_PARTS = 4_000  # dots and braces in a cell
 MAX_IN_ALL = 300_000  # characters of all cells in one Source
 MAX_NAME = 60
+MAX_KEPT = 8_000  # characters of a cell whose syntax tree is kept: most take 0.1 MB, and at worst it takes 3
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 # Lines that IPython understands and Python does not: magics, shell commands, a question mark at the end.
@@ -233,17 +235,23 @@ def definitions_in(text: str) -> dict[str, ast.AST] | None:
 
 def names_used_by(names: Iterable[str], texts: Iterable[str]) -> set[str]:
     """All names that these cells read in order to define `names`, directly or through other names that they bind."""
-    bound_by: dict[str, list[ast.AST]] = {}
+    read_by: dict[str, set[str]] = {}
     for text in texts:
-        for node, bound in bindings_in(text) or ():
+        for bound, read in _bound_and_read(text):
             for name in bound:
-                bound_by.setdefault(name, []).append(node)
+                read_by.setdefault(name, set()).update(read)
     found, followed, waiting = set[str](), set[str](), set(names)
     while waiting:
         followed |= waiting
-        found = found.union(*(_free_names(node) for name in waiting for node in bound_by.get(name, ())))
+        found = found.union(*(read_by.get(name, ()) for name in waiting))
         waiting = found - followed
     return found
+
+
+@functools.lru_cache(maxsize=256)
+def _bound_and_read(text: str) -> list[tuple[set[str], set[str]]]:
+    """For each node of a cell that binds names or changes their values: these names, and those that it reads."""
+    return [(bound, _free_names(node)) for node, bound in bindings_in(text) or ()]
 
 
 def bindings_in(text: str) -> list[tuple[ast.AST, set[str]]] | None:
@@ -399,7 +407,11 @@ def _within(cells: Iterable[str]) -> Iterator[str]:
 
 
 def tree_of(text: str) -> ast.Module:
-    """The syntax tree of a cell; an empty one if it is not Python, or too large."""
+    """The syntax tree of a cell, which must not be changed; an empty one if it is not Python, or too large."""
+    return _kept_tree_of(text) if len(text) <= MAX_KEPT else _tree_of(text)
+
+
+def _tree_of(text: str) -> ast.Module:
     if len(text) > MAX_LENGTH or text.count(".") > MAX_PARTS or text.count("{") > MAX_PARTS:
         return ast.Module(body=[], type_ignores=[])
     for attempt in (text, SPECIAL.sub(r"\1pass", text)):
@@ -410,6 +422,10 @@ def tree_of(text: str) -> ast.Module:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
     return ast.Module(body=[], type_ignores=[])
+
+
+# the cells of one submission, which are asked for again and again, and the right answers to its exercises
+_kept_tree_of = functools.lru_cache(maxsize=48)(_tree_of)
 
 
 def _defined(tree: ast.Module) -> dict[str, ast.AST]:

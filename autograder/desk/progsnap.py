@@ -8,6 +8,7 @@ hashes, whose key is in the desk's records, so that a second export has the same
 from __future__ import annotations
 
 import ast
+import copy
 import csv
 import hashlib
 import hmac
@@ -223,7 +224,7 @@ def _code_state(tables: Tables, code: str | None) -> str:
 
 def _without_prose(code: str) -> str | None:
     """Code without comments and docstrings; None if it is not Python that can be parsed."""
-    tree = tree_of(code)
+    tree = copy.deepcopy(tree_of(code))
     if SPECIAL.search(code) or (not tree.body and _has_code(code)):
         return None
     for node in ast.walk(tree):

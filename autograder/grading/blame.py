@@ -133,10 +133,10 @@ class Blame:
     def _diagnose(self, workspace: Workspace, one: Wrong) -> bool:
         """Name the mistakes of an exercise; if it depends on wrong ones, only fetch what will be compared then."""
         run = one.run
-        workspace.begin_exercise()
+        workspace.begin_diagnosis()
         one.bases = self._shaky_bases(workspace, run)
         if not one.bases:
-            workspace.begin_exercise()  # looking at the bases may have asked candidates
+            workspace.begin_diagnosis()  # looking at the bases may have asked candidates
             if found := self.diagnostician.diagnose(run):
                 workspace.named[run.exercise] = found
             one.name(found)
@@ -158,13 +158,13 @@ class Blame:
     def _with_names_of_copies(self, workspace: Workspace, run: ExerciseRun, blamed: list[Diagnosis]) -> list[Diagnosis]:
         """What is blamed, and where that is the answer's own copy of a base, the answer's mistakes if they explain all.
 
-        Those of a copy are told nowhere else. A base that is graded elsewhere as well is then not to blame for them.
+        Those of a copy are named nowhere else. A base that is graded elsewhere as well is then not to blame for them.
         """
         unpriced = (each.base for each in blamed if each.base and not each.has_price)
         copies = {base for base in unpriced if workspace.brings(run.exercise, base)}
         if not copies:
             return blamed
-        workspace.begin_exercise()  # in a child that has seen no solutions
+        workspace.begin_diagnosis()  # in a child that has seen no solutions
         own = self.diagnostician.diagnose(run)
         if not own or not all(each.has_price for each in own):
             return blamed
@@ -344,7 +344,7 @@ class Blame:
                 return found + own
             if not rest.run.stopped and all(_are_neighbours(base, run.exercise) for base in to_blame):
                 return found  # it is right, and what is wrong with these is said in the same notebook
-        workspace.begin_exercise()  # in a child that has seen no solutions
+        workspace.begin_diagnosis()  # in a child that has seen no solutions
         others = [each for each in self.diagnostician.diagnose(run) if not (found and each.is_place)]  # it is in a base
         if rest.is_all:
             return found + [replace(each, price=0.0) for each in others]
@@ -438,7 +438,7 @@ class Blame:
             for base in bases:
                 if base in workspace.wrong:
                     self._find_out(workspace, workspace.wrong.pop(base))
-            workspace.begin_exercise()
+            workspace.begin_diagnosis()
             self.diagnostician.ask_ahead(run)
             return True
 
@@ -495,7 +495,7 @@ class Blame:
     def is_shaky(self, workspace: Workspace, base: str, of: ExerciseRun) -> bool:
         """Whether a base fails a check of its own, or is lost without one; found out once per submission."""
         if base not in workspace.shaky:
-            if not workspace.child or workspace.kinds([base])[base] == "missing":
+            if not workspace.can_be_asked or workspace.kinds([base])[base] == "missing":
                 return is_lost(workspace, base, of.exercise)
             workspace.begin_exercise()  # the base gets a clock of its own
             run = self.graders.run(base, workspace, of.seed)

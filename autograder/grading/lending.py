@@ -42,9 +42,15 @@ def lend(cells: Sequence[RestoredCell], assignment: course.Assignment | None) ->
 def _lent(cell: RestoredCell, shown: dict[str, Shown], wanted: set[str]) -> RestoredCell:
     if cell.cell_type != "code" or not cell.lesson:
         return cell
-    here = [shown[name] for name in definitions_in(cell.source) or {} if name in wanted]
+    here = [shown[name] for name in _defined_in(cell.source) if name in wanted]
     parts = [*dict.fromkeys(found.imports for found in here if found.imports), *(found.code for found in here)]
     return replace(cell, lent="\n\n\n".join(parts))
+
+
+@functools.lru_cache(maxsize=512)
+def _defined_in(text: str) -> tuple[str, ...]:
+    """The names that a lesson cell defines, which all submissions have, one after another."""
+    return tuple(definitions_in(text) or ())
 
 
 @functools.lru_cache(maxsize=64)

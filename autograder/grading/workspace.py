@@ -94,6 +94,7 @@ class Workspace:
         self.cells = cells
         self.deadline = deadline or Deadline(parent.limits.submission)
         self.child: Child | None = None
+        self.is_due = False  # whether the next request starts a child
         self.outputs: dict[int, list[dict[str, Any]]] = {}  # by the cell's index, like the next three
         self.shown: dict[int, int] = {}  # bytes of outputs
         self.errors: dict[int, StudentError | Stopped] = {}
@@ -117,6 +118,7 @@ class Workspace:
     def run(self) -> Child:
         """The child, after running all cells. Raises ChildGone if children keep being lost, or time is up."""
         self.deadline.left()
+        self.is_due = False
         while self.child is None:
             if self.restarts > MAX_RESTARTS:
                 raise ChildGone("killed", "too many of its cells ended their process or did not end")
@@ -363,15 +365,21 @@ class Workspace:
 
     def begin_exercise(self) -> None:
         """Make sure that there is a child, one that has met no solutions, and reset the exercise's clock."""
-        if self.has_solutions:
-            self._lose()
         self.begin_diagnosis()
+        self.run()
 
     def begin_diagnosis(self) -> None:
-        """Make sure that there is a child to be asked for the mistakes of what is graded, and reset the clock."""
-        self.run()
+        """The same, but a child that is missing is started by the first request: most diagnoses make none."""
+        if self.has_solutions:
+            self._lose()
+        self.is_due = self.child is None
         self.of_exercise = 0.0
         self.answered = 0
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether there is a child, or the next request starts one."""
+        return self.child is not None or self.is_due
 
     def end_exercise(self) -> None:
         self.of_exercise = None
@@ -495,11 +503,15 @@ class Workspace:
     def _start_afresh(self) -> Answer:
         """Run the cells again in a fresh child, to which nothing goes from the one before. Raises Stopped."""
         self._lose()
+        self._started()
+        return {"ok": True}, []
+
+    def _started(self) -> Child:
+        """The child, started if there is none. Raises Stopped."""
         try:
-            self.run()
+            return self.run()
         except ChildGone as problem:
             raise Stopped(problem.status, str(problem)) from None
-        return {"ok": True}, []
 
     def _give_up(self) -> None:
         """Lose a child that cannot be asked any more, if it is not lost already."""
@@ -512,11 +524,12 @@ class Workspace:
         limits = self.limits
         left = self._left_of_exercise(limits.call)
         late = f"its checks took longer than {limits.exercise:g} s in all" if left < limits.call else None
-        if self.child is None or left <= 0:
+        if not self.can_be_asked or left <= 0:
             raise Stopped("timeout", late or "it is gone")
+        child = self._started()
         try:
-            reply, answer = self._request(self.child, message, tensors, seconds=min(limits.call, left))
-            self._took(self.child.took)
+            reply, answer = self._request(child, message, tensors, seconds=min(limits.call, left))
+            self._took(child.took)
         except Interrupted as problem:
             raise Stopped("timeout", f"{late}{problem.where}" if late else str(problem)) from None
         except OutOfTime as problem:
@@ -536,10 +549,11 @@ class Workspace:
         in a fresh child and with its full time, as if the requests had never been sent together.
         """
         left = min(seconds, self._left_of_exercise(seconds), self.limits.call)  # or one call might take too long
-        if not self.prefetches or self.child is None or left <= 0:
+        if not self.prefetches or not self.can_be_asked or left <= 0:
             return None
+        child = self._started()
         try:
-            reply, answer = self._request(self.child, requests, seconds=left)
+            reply, answer = self._request(child, requests, seconds=left)
             answers = replies.split(reply, answer, number)
         except (Interrupted, wire.WireError, ChildGone):
             self._begin_anew()
@@ -547,7 +561,7 @@ class Workspace:
         if not self._has_room_for(answer):
             self._begin_anew()
             return None
-        self._took(self.child.took)
+        self._took(child.took)
         return answers
 
     def _begin_anew(self) -> None:

@@ -208,14 +208,13 @@ RULES = (
         "no-such-dimension",
         "IndexError",
         r"^Dimension out of range \(expected to be in range of \[-(\d+), \d+\], but got (-?\d+)\)",
-        "In this line, a tensor that has {0} dimensions is asked for dimension {1}: they are counted from 0, or from -1"
-        " at the end.",
+        "This line asks a tensor of rank {0} for dimension {1}: they are counted from 0, or from -1 at the end.",
     ),
     Rule(
         "no-such-dimension",
         "IndexError",
         r"^too many indices for tensor of dimension (\d+)",
-        "This line has indices for more dimensions than the tensor has, which are {0}.",
+        "This line has more indices than the tensor has dimensions: its rank is {0}.",
     ),
     # --- indices ---
     Rule(

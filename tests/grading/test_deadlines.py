@@ -197,6 +197,30 @@ def test_what_is_done_here_meanwhile_is_not_the_exercises(clock):
     workspace.ask({"op": "nothing"}, [])
 
 
+def test_a_diagnosis_starts_a_child_only_if_it_asks_for_something(clock):
+    lost = []
+
+    def end(child, message):
+        if message["op"] in lost:
+            raise ChildGone("killed", "it is lost")
+        return {"ok": True}, []
+
+    parent = SlowParent(clock, end)
+    workspace = workspaces.Workspace(parent, [])
+    workspace.begin_exercise()
+    workspace.has_solutions = True
+    workspace.begin_diagnosis()
+    assert workspace.child is None and workspace.can_be_asked and parent.forks == 1
+    workspace.ask({"op": "nothing"}, [])
+    assert workspace.child is not None and not workspace.has_solutions and parent.forks == 2
+    workspace.begin_diagnosis()
+    lost.append("nothing")
+    for _ in range(2):
+        with pytest.raises(Stopped):
+            workspace.ask({"op": "nothing"}, [])
+    assert not workspace.can_be_asked and parent.forks == 2, "a child that is lost is not replaced in the middle"
+
+
 def test_a_base_that_was_not_reached_in_time_is_not_called_wrong(grader, clock, monkeypatch):
     parent = SlowParent(clock, slow)
     workspace = workspaces.Workspace(parent, [], workspaces.Deadline(25.0))

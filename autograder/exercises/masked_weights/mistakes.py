@@ -76,6 +76,7 @@ BANK.share(
     "diagonal-hidden",
     "one-step-ahead",
     "upside-down",
+    "all-hidden",
     "mask-inverted",
     edits={
         "renormalised-afterwards": {

@@ -411,6 +411,11 @@ CAUSAL_MASK = {
         " True means in yours.",
         TRIANGLE="torch.triu({ONES}, 1)",
     ),
+    "all-hidden": shared(
+        "Every token is hidden from all the others, and from itself: let each see itself and those before it.",
+        price=ALL,
+        TRIANGLE="torch.zeros_like({ONES})",
+    ),
     "mask-not-cut": shared(
         "The mask always has the size of the whole {BLOCK}, and a shorter sequence does not fit to it: cut its upper"
         " left corner.",
