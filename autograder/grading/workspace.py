@@ -501,9 +501,14 @@ class Workspace:
         return reply, answer
 
     def _start_afresh(self) -> Answer:
-        """Run the cells again in a fresh child, to which nothing goes from the one before. Raises Stopped."""
+        """Run the cells again in a fresh child, to which nothing goes from the one before. Raises Stopped.
+
+        It may take as long for the exercise as that one: a model that is trained in several languages needs it.
+        """
         self._lose()
         self._started()
+        if self.of_exercise is not None:
+            self.of_exercise = 0.0
         return {"ok": True}, []
 
     def _started(self) -> Child:

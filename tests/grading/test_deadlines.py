@@ -197,6 +197,20 @@ def test_what_is_done_here_meanwhile_is_not_the_exercises(clock):
     workspace.ask({"op": "nothing"}, [])
 
 
+def test_a_child_that_is_started_afresh_has_time_of_its_own(clock):
+    parent = SlowParent(clock, lambda child, message: ({"ok": True, "outputs": []}, []))
+    parent.limits = dataclasses.replace(LIMITS, submission=1e6)
+    workspace = workspaces.Workspace(parent, [])
+    workspace.begin_exercise()
+    for _ in range(2):
+        for _ in range(round(LIMITS.exercise / LIMITS.call)):
+            workspace.ask({"op": "nothing"}, [])
+        with pytest.raises(Stopped, match="its checks took longer than 60 s in all"):
+            workspace.ask({"op": "nothing"}, [])
+        workspace.ask({"op": "afresh"}, [])
+    assert parent.forks == 3
+
+
 def test_a_diagnosis_starts_a_child_only_if_it_asks_for_something(clock):
     lost = []
 
