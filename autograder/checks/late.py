@@ -9,7 +9,7 @@ import builtins
 import functools
 from collections.abc import Collection
 
-from .source_text import Source, bindings_in, globals_of, root_of, tree_of
+from .source_text import MAX_KEPT, Source, bindings_in, globals_of, root_of, tree_of
 
 DECORATORS = {"staticmethod", "classmethod", "property"}  # those of which it is known that they keep nothing
 UNSEEN = {"setattr", "delattr", "globals", "vars", "exec", "eval", "__import__"}  # may keep something where none looks
@@ -28,7 +28,7 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
         if found is None:
             return False
         for node, names in found:
-            for name in () if isinstance(node, ast.Expr) else names:  # for what a call may change, see `_changed_in`
+            for name in () if isinstance(node, ast.Expr) else names:  # for what a call may change, see `_changes`
                 known.setdefault(name, []).append(node)
     seen, waiting, read = set(replaced), {source.name, *uses}, {source.name, *replaced}
     try:
@@ -41,7 +41,7 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
             read |= waiting
         if read - known.keys() - BUILTINS:
             return False
-        changed = [_changed_in(cell) for cell in source.cells]
+        changed = [(_kept_changes if len(cell) <= MAX_KEPT else _changes)(tree_of(cell)) for cell in source.cells]
         if not all(names is not None and names.isdisjoint(read) for names in changed):
             return False
     except (RecursionError, MemoryError, ValueError, SyntaxError):
@@ -49,11 +49,10 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
     return source.name in known
 
 
-@functools.lru_cache(maxsize=256)
-def _changed_in(cell: str) -> frozenset[str] | None:
+def _changes(tree: ast.Module) -> frozenset[str] | None:
     """The names whose meaning a cell may change other than by assigning to them; None if these may be any."""
     names = set[str]()
-    for part in ast.walk(tree_of(cell)):
+    for part in ast.walk(tree):
         if isinstance(part, ast.Name) and part.id in UNSEEN:
             return None
         if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
@@ -61,6 +60,9 @@ def _changed_in(cell: str) -> frozenset[str] | None:
             if isinstance(root, ast.Name):
                 names.add(root.id)
     return frozenset(names)
+
+
+_kept_changes = functools.lru_cache(maxsize=48)(_changes)  # of trees that are kept
 
 
 def _is_late(node: ast.AST, replaced: Collection[str]) -> bool:

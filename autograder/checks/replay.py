@@ -24,7 +24,7 @@ from .proxies import Answer, Examination, JoinedTransport, Transport
 from .source_text import Source
 
 KEPT = 64  # exercises and seeds
-ALONE = {"afresh", "learn", "read"}  # requests that are never sent with others
+ALONE = {"afresh", "learn", "left", "read"}  # requests that are never sent with others
 # All answers together may take PATIENCE seconds, or TIMES as long as the recorded ones took, whichever is longer.
 PATIENCE = 1.0
 TIMES = 20.0

@@ -11,7 +11,7 @@ import re
 import symtable
 import textwrap
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 # Limits on what is parsed of a submission. For dotted names and f-strings, Python's parser takes time and memory that
@@ -235,23 +235,27 @@ def definitions_in(text: str) -> dict[str, ast.AST] | None:
 
 def names_used_by(names: Iterable[str], texts: Iterable[str]) -> set[str]:
     """All names that these cells read in order to define `names`, directly or through other names that they bind."""
-    read_by: dict[str, set[str]] = {}
+    read_by: dict[str, list[set[str]]] = {}
     for text in texts:
-        for bound, read in _bound_and_read(text):
+        read = _kept_reads if len(text) <= MAX_KEPT else _reads
+        for bound, reads in read(tree_of(text)):
             for name in bound:
-                read_by.setdefault(name, set()).update(read)
+                read_by.setdefault(name, []).append(reads)
     found, followed, waiting = set[str](), set[str](), set(names)
     while waiting:
         followed |= waiting
-        found = found.union(*(read_by.get(name, ()) for name in waiting))
+        new = {id(reads): reads for name in waiting for reads in read_by.get(name, ())}  # many names may share one set
+        found = found.union(*new.values())
         waiting = found - followed
     return found
 
 
-@functools.lru_cache(maxsize=256)
-def _bound_and_read(text: str) -> list[tuple[set[str], set[str]]]:
+def _reads(tree: ast.Module) -> list[tuple[set[str], set[str]]]:
     """For each node of a cell that binds names or changes their values: these names, and those that it reads."""
-    return [(bound, _free_names(node)) for node, bound in bindings_in(text) or ()]
+    return [(bound, _free_names(node)) for node, bound in _bindings(tree)]
+
+
+_kept_reads = functools.lru_cache(maxsize=48)(_reads)  # of trees that are kept
 
 
 def bindings_in(text: str) -> list[tuple[ast.AST, set[str]]] | None:
@@ -408,24 +412,34 @@ def _within(cells: Iterable[str]) -> Iterator[str]:
 
 def tree_of(text: str) -> ast.Module:
     """The syntax tree of a cell, which must not be changed; an empty one if it is not Python, or too large."""
-    return _kept_tree_of(text) if len(text) <= MAX_KEPT else _tree_of(text)
+    return _read_by(_kept if len(text) <= MAX_KEPT else _parsed, text)
 
 
-def _tree_of(text: str) -> ast.Module:
+def own_tree_of(text: str) -> ast.Module:
+    """The same, but one that may be changed."""
+    return _read_by(_parsed, text)
+
+
+def _read_by(parse: Callable[[str], ast.Module], text: str) -> ast.Module:
     if len(text) > MAX_LENGTH or text.count(".") > MAX_PARTS or text.count("{") > MAX_PARTS:
         return ast.Module(body=[], type_ignores=[])
     for attempt in (text, SPECIAL.sub(r"\1pass", text)):
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return ast.parse(attempt)
+            return parse(attempt)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
     return ast.Module(body=[], type_ignores=[])
 
 
-# the cells of one submission, which are asked for again and again, and the right answers to its exercises
-_kept_tree_of = functools.lru_cache(maxsize=48)(_tree_of)
+def _parsed(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+# The cells of one submission, which are asked for again and again, and the right answers to its exercises. What fails
+# is not kept, since that may be for want of memory.
+_kept = functools.lru_cache(maxsize=48)(_parsed)
 
 
 def _defined(tree: ast.Module) -> dict[str, ast.AST]:

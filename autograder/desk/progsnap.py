@@ -8,7 +8,6 @@ hashes, whose key is in the desk's records, so that a second export has the same
 from __future__ import annotations
 
 import ast
-import copy
 import csv
 import hashlib
 import hmac
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import course
-from ..checks.source_text import SPECIAL, tree_of
+from ..checks.source_text import SPECIAL, own_tree_of
 from ..course import Assignment
 from ..errors import Unreadable, UsageError
 from ..nbgrader.for_students import KIT
@@ -224,7 +223,7 @@ def _code_state(tables: Tables, code: str | None) -> str:
 
 def _without_prose(code: str) -> str | None:
     """Code without comments and docstrings; None if it is not Python that can be parsed."""
-    tree = copy.deepcopy(tree_of(code))
+    tree = own_tree_of(code)
     if SPECIAL.search(code) or (not tree.body and _has_code(code)):
         return None
     for node in ast.walk(tree):

@@ -36,21 +36,27 @@ def lend(cells: Sequence[RestoredCell], assignment: course.Assignment | None) ->
     while waiting := (waiting & shown.keys()) - defined - wanted:
         wanted |= waiting
         waiting = {name for found in waiting for name in shown[found].uses}
-    return [_lent(cell, shown, wanted) for cell in cells] if wanted else list(cells)
+    if not assignment or not wanted:
+        return list(cells)
+    defined_in = _defined_in(assignment.lesson_texts)
+    return [_lent(cell, shown, defined_in, wanted) for cell in cells]
 
 
-def _lent(cell: RestoredCell, shown: dict[str, Shown], wanted: set[str]) -> RestoredCell:
+def _lent(
+    cell: RestoredCell, shown: dict[str, Shown], defined_in: dict[str, list[str]], wanted: set[str]
+) -> RestoredCell:
     if cell.cell_type != "code" or not cell.lesson:
         return cell
-    here = [shown[name] for name in _defined_in(cell.source) if name in wanted]
+    names = defined_in[cell.source] if cell.source in defined_in else definitions_in(cell.source) or ()
+    here = [shown[name] for name in names if name in wanted]
     parts = [*dict.fromkeys(found.imports for found in here if found.imports), *(found.code for found in here)]
     return replace(cell, lent="\n\n\n".join(parts))
 
 
-@functools.lru_cache(maxsize=512)
-def _defined_in(text: str) -> tuple[str, ...]:
-    """The names that a lesson cell defines, which all submissions have, one after another."""
-    return tuple(definitions_in(text) or ())
+@functools.lru_cache(maxsize=64)
+def _defined_in(texts: frozenset[str]) -> dict[str, list[str]]:
+    """The names that each lesson cell defines."""
+    return {text: list(definitions_in(text) or ()) for text in texts}
 
 
 @functools.lru_cache(maxsize=64)

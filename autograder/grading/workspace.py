@@ -66,6 +66,10 @@ class Deadline:
     def is_over(self) -> bool:
         return self.ends is not None and time.monotonic() >= self.ends
 
+    def left_or_none(self) -> float:
+        """The seconds left; 0 if there are none."""
+        return 0.0 if self.is_over() else self.left()
+
     def left(self) -> float:
         """The seconds left. Raises OutOfTime if there are none."""
         if self.is_over():
@@ -472,6 +476,9 @@ class Workspace:
             return self._examine(message, tensors)
         if message["op"] == "afresh":
             return self._start_afresh()
+        if message["op"] == "left":
+            seconds = min(self.limits.exercise - (self.of_exercise or 0.0), self.deadline.left_or_none())
+            return {"ok": True, "left": seconds}, []
         reply, answer = self._ask(message, tensors)
         if not self._has_room_for(answer):
             raise Stopped("killed", f"its answers take more than {MAX_ANSWERS // 2**20} MiB in all")
@@ -483,6 +490,8 @@ class Workspace:
         A child that is stopped in the middle is lost, since it may still wait for an answer. Raises Stopped.
         """
         interview = message.candidate.interview()
+        if self.is_due:  # now, since a child that has to be replaced would take the next line with it
+            self._started()
         self.has_solutions = True  # a candidate may tell what the checks of another exercise want
         try:
             reply, answer = self._ask(message, tensors)
@@ -556,7 +565,7 @@ class Workspace:
         left = min(seconds, self._left_of_exercise(seconds), self.limits.call)  # or one call might take too long
         if not self.prefetches or not self.can_be_asked or left <= 0:
             return None
-        child = self._started()
+        child = self.run()
         try:
             reply, answer = self._request(child, requests, seconds=left)
             answers = replies.split(reply, answer, number)

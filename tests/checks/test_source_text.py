@@ -1,5 +1,8 @@
 """What a submission's text is said to call: by any way that an honest student writes it, and never by mere mention."""
 
+import ast
+import tracemalloc
+
 import pytest
 import torch
 from conftest import ROOT, cell_of, hand_in, load
@@ -126,6 +129,32 @@ def test_only_so_much_text_is_parsed_in_all():
     assert reaches(mine, *[cell] * 15) == ["s.softmax"]
     with pytest.raises(source_text.NoDefinition):
         reaches(*[cell] * 15, mine)
+
+
+def test_many_names_for_one_value_take_no_more_room_than_their_text():
+    """96,000 characters: a set of all names for each of them would take 15 GB."""
+    names = [f"n{number}" for number in range(12_000)]
+    tracemalloc.start()
+    used = source_text.names_used_by(["n0"], [f"{'='.join(names)}=0"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert used == set(names) and peak < 100e6
+
+
+def test_what_failed_for_want_of_memory_is_parsed_again(monkeypatch):
+    def fails(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ast, "parse", fails)
+        assert not source_text.tree_of("as_never_before = 1").body
+    assert source_text.tree_of("as_never_before = 1").body
+
+
+def test_a_tree_of_ones_own_is_shared_with_nobody():
+    text = "one = 1"
+    assert source_text.tree_of(text) is source_text.tree_of(text)
+    assert source_text.own_tree_of(text) not in (source_text.tree_of(text), source_text.own_tree_of(text))
 
 
 def test_the_text_of_code_in_this_process():

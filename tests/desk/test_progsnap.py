@@ -136,7 +136,10 @@ def test_what_cannot_be_exported_is_one_sentence(place, record, kit, tmp_path, c
         ('if x:\n    y\nelse:\n    "me"', "if x:\n    y\nelse:\n    pass"),
         ("class A(: # me", None),
         ("!echo me", None),
+        (f"y = {'+'.join(['x'] * 300)}", f"y = {' + '.join(['x'] * 300)}"),
+        (f"y = {'+'.join(['x'] * 2000)}", None),  # too deep to be written
     ],
 )
 def test_comments_and_docstrings_are_left_out(code, plain):
     assert progsnap._without_prose(code) == plain
+    assert progsnap._without_prose(code) == plain, "what it took out is not missed by the next reader"

@@ -11,7 +11,7 @@ from conftest import ROOT, load
 from autograder import course
 from autograder.checks.api import CheckFailed, Draw
 from autograder.checks.gates import Gates
-from autograder.checks.proxies import Local, Submission
+from autograder.checks.proxies import Local, StudentError, Submission
 from autograder.checks.replay import RecordingTransport, RequestLog
 from autograder.exercises.MyModel import checks
 from autograder.exercises.reference import badges
@@ -19,6 +19,7 @@ from autograder.grading import blame
 from autograder.mistakes.bank import namespace_of, right_answer
 from autograder.sandbox import replies
 from autograder.sandbox.inside import wire
+from autograder.sandbox.replies import Failure
 from autograder.verdict import MEASURES, Outcome, Verdict, VerdictError
 
 NAME = "12_your_model"
@@ -83,24 +84,31 @@ def test_whole_training_goes_by_the_language_that_is_asked_for(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "above, counts, many",
+    "above, bar, left, counts, many",
     [
-        ([0.20, 0.0, 0.0], 0.20, 1),
-        ([0.25, 0.10, 0.0], 0.10, 2),
-        ([0.25, 0.30, 0.21], 0.21, 3),
-        ([0.35, 0.28, 0.31], 0.28, 3),
-        ([math.inf, math.inf, math.inf], math.inf, 3),
+        ([0.20, 0.0, 0.0], "most", 60.0, 0.20, 1),
+        ([0.25, 0.0, 0.0], "pairs", 60.0, 0.25, 1),
+        ([0.25, 0.10, 0.0], "most", 60.0, 0.10, 2),
+        ([0.25, 0.30, 0.21], "most", 60.0, 0.21, 3),
+        ([0.35, 0.28, 0.31], "some", 60.0, 0.28, 3),
+        ([math.inf, math.inf, math.inf], "pairs", 60.0, math.inf, 3),
+        ([0.25, 0.10, 0.0], "most", 1.9, 0.25, 1),  # it takes a second, and might not be done in time
+        ([0.25, CheckFailed("no"), 0.0], "most", 60.0, 0.25, 2),
+        ([0.25, StudentError(Failure("ValueError", "no", None, 0)), 0.0], "most", 60.0, 0.25, 2),
     ],
 )
-def test_a_model_that_misses_a_bar_is_trained_again_and_the_best_counts(monkeypatch, above, counts, many):
+def test_a_model_that_misses_a_bar_is_trained_again_and_the_best_counts(monkeypatch, above, bar, left, counts, many):
     tried = []
 
     def trained(submission, draw, nth=0):
         tried.append(nth)
-        return checks.Trained(above[nth], 0.0, False, False)
+        if isinstance(above[nth], Exception):
+            raise above[nth]
+        return checks.Trained(above[nth], 0.0, 1.0, False, False)
 
     monkeypatch.setattr(checks, "trained", trained)
-    found = checks.best_trained(Submission(Local({})), Draw(1, "MyModel/x"))
+    monkeypatch.setattr(Submission, "seconds_left", lambda submission: left)
+    found = checks.best_trained(Submission(Local({})), Draw(1, "MyModel/x"), checks.BARS[bar])
     assert found.above == counts and tried == list(range(many))
 
 

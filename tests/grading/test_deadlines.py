@@ -14,6 +14,8 @@ from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 from autograder import course
 from autograder.batch.tasks import PATIENCE
 from autograder.checks import replay
+from autograder.checks.candidates import Candidate
+from autograder.checks.proxies import Examination, Submission
 from autograder.checks.runner import ExerciseRun, Stopped
 from autograder.errors import ChildGone, Interrupted
 from autograder.grading import workspace as workspaces
@@ -209,6 +211,50 @@ def test_a_child_that_is_started_afresh_has_time_of_its_own(clock):
             workspace.ask({"op": "nothing"}, [])
         workspace.ask({"op": "afresh"}, [])
     assert parent.forks == 3
+
+
+def test_a_check_may_ask_how_much_time_is_left(clock):
+    parent = SlowParent(clock, lambda child, message: ({"ok": True, "outputs": []}, []))
+    workspace = workspaces.Workspace(parent, [], workspaces.Deadline(70.0))
+    submission = Submission(workspace)
+    workspace.begin_exercise()
+    assert submission.seconds_left() == LIMITS.exercise
+    workspace.ask({"op": "nothing"}, [])
+    assert submission.seconds_left() == LIMITS.exercise - LIMITS.call
+    clock.now += 55.0
+    assert submission.seconds_left() == 5.0
+    clock.now += 5.0
+    assert submission.seconds_left() == 0.0
+
+
+def test_time_that_is_up_before_what_is_asked_at_once_ends_an_exercise_alone(clock):
+    """A ChildGone, as where it is up before: that of others keeps what it has."""
+    parent = SlowParent(clock, lambda child, message: ({"ok": True, "outputs": []}, []))
+    workspace = workspaces.Workspace(parent, [], workspaces.Deadline(70.0))
+    workspace.begin_exercise()
+    clock.now += 70.0
+    with pytest.raises(workspaces.OutOfTime):
+        workspace.ask_all({"op": "all"}, 1, 1.0)
+
+
+def test_a_child_that_meets_candidates_is_known_to_have_even_if_it_is_not_the_first(clock):
+    """The first one that the examination starts is lost in a cell, before it has met any."""
+    lost = []
+
+    def end(child, message):
+        if message["op"] == "cell" and parent.forks == 2 and not lost:
+            lost.append(child)
+            raise ChildGone("killed", "it is lost")
+        return {"ok": True, "outputs": [], "value": {"const": True}}, []
+
+    parent = SlowParent(clock, end)
+    workspace = workspaces.Workspace(parent, CELLS[:1])
+    workspace.begin_exercise()
+    workspace.has_solutions = True
+    workspace.begin_diagnosis()
+    candidate = Candidate("softmax", lambda: {"softmax": lambda x: x})
+    workspace.ask(Examination({"op": "examine", "target": "x", "builds": False, "before": []}, candidate), [])
+    assert lost and parent.forks == 3 and workspace.has_solutions
 
 
 def test_a_diagnosis_starts_a_child_only_if_it_asks_for_something(clock):

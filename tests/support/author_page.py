@@ -39,7 +39,7 @@ GROUPS = {
     "Say which step of attention is wrong": "steps.Case steps.first_wrong steps.first_wrong_of_layers",
     "Let a student's test judge an answer": "Submission.examine",
     "Train a model, and let it read": """Proxy.learn Proxy.weights Proxy.read Proxy.memory Proxy.resume
-        Submission.afresh Submission.build_seeded Submission.measure""",
+        Submission.afresh Submission.seconds_left Submission.build_seeded Submission.measure""",
     "Write mistakes": """Bank Bank.mistake Bank.variant Bank.rewritten Bank.released Bank.share shared ALL BankError""",
 }
 NAMES = [name for names in GROUPS.values() for name in names.split()]
