@@ -60,6 +60,9 @@ class GateFailed(CheckFailed):
     """An easier case is wrong already, so the check's own question was not asked; the message says what is wrong."""
 
 
+FAILURES = (CheckFailed, StudentError, wire.WireError)  # how a check may fail by what a submission does
+
+
 @contextlib.contextmanager
 def gate() -> Iterator[None]:
     """Mark an easy case that a check tries before its own question: `@gate()` or `with gate():`.

@@ -15,9 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..sandbox.inside import wire
-from .api import CheckFailed, Draw, gate
-from .proxies import StudentError, Submission, Transcript, Transport
+from .api import FAILURES, Draw, gate
+from .proxies import Submission, Transcript, Transport
 from .replay import NotPrefetched, RecordingTransport, ReplayedTransport
 
 Gate = TypeVar("Gate", bound=Callable[..., Any])
@@ -83,7 +82,7 @@ class Gates:
         try:
             value = asks(submission)
             submission.settle()
-        except (CheckFailed, StudentError, wire.WireError) as failure:
+        except FAILURES as failure:
             error = failure
         return Passage(value, error, submission.transcript)
 

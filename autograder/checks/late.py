@@ -6,10 +6,9 @@ the next. What is not certain counts as no.
 
 import ast
 import builtins
-import functools
 from collections.abc import Collection
 
-from .source_text import MAX_KEPT, Source, bindings_in, globals_of, root_of, tree_of
+from .source_text import Source, bindings_in, globals_of, of_a_cell, root_of
 
 DECORATORS = {"staticmethod", "classmethod", "property"}  # those of which it is known that they keep nothing
 UNSEEN = {"setattr", "delattr", "globals", "vars", "exec", "eval", "__import__"}  # may keep something where none looks
@@ -41,7 +40,7 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
             read |= waiting
         if read - known.keys() - BUILTINS:
             return False
-        changed = [(_kept_changes if len(cell) <= MAX_KEPT else _changes)(tree_of(cell)) for cell in source.cells]
+        changed = map(_changes, source.cells)
         if not all(names is not None and names.isdisjoint(read) for names in changed):
             return False
     except (RecursionError, MemoryError, ValueError, SyntaxError):
@@ -49,8 +48,9 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
     return source.name in known
 
 
+@of_a_cell
 def _changes(tree: ast.Module) -> frozenset[str] | None:
-    """The names whose meaning a cell may change other than by assigning to them; None if these may be any."""
+    """The names that a cell may change other than by assigning to them; None if these may be any."""
     names = set[str]()
     for part in ast.walk(tree):
         if isinstance(part, ast.Name) and part.id in UNSEEN:
@@ -60,9 +60,6 @@ def _changes(tree: ast.Module) -> frozenset[str] | None:
             if isinstance(root, ast.Name):
                 names.add(root.id)
     return frozenset(names)
-
-
-_kept_changes = functools.lru_cache(maxsize=48)(_changes)  # of trees that are kept
 
 
 def _is_late(node: ast.AST, replaced: Collection[str]) -> bool:

@@ -392,8 +392,7 @@ class Submission:
     def seconds_left(self) -> float:
         """The seconds that its process may still take for this exercise; infinite where nothing limits them.
 
-        A check that runs out of them loses all points of the exercise. So one that can do without something that takes
-        long, asks first.
+        A check that runs out of time costs all points of the exercise, so ask before an optional step that takes long.
 
         >>> submission.seconds_left()
         inf

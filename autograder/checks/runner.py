@@ -21,7 +21,7 @@ from ..lazily import Lazily
 from ..sandbox.inside import no_dynamo, wire
 from ..sandbox.replies import Failure, Place
 from ..verdict import NOT_TRIED, Check
-from .api import CheckFailed, Draw, GateFailed
+from .api import FAILURES, CheckFailed, Draw, GateFailed
 from .gates import Gates, Passage
 from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcript
 from .replay import NotPrefetched, RecordingTransport, ReplayedTransport, RequestLog
@@ -41,7 +41,7 @@ class Stopped(Exception):
 
 
 Outcome: TypeAlias = Check | Stopped | dict[str, str]  # of a check; a dict if it was skipped
-FORESEEN = (Stopped, pytest.skip.Exception, CheckFailed, StudentError, wire.WireError)  # how a check may end
+FORESEEN = (Stopped, pytest.skip.Exception, *FAILURES)  # how a check may end
 
 
 @dataclass

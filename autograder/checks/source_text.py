@@ -13,6 +13,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 # Limits on what is parsed of a submission. For dotted names and f-strings, Python's parser takes time and memory that
 # grow with the number of parts times the length of the text: an `import a.b.b.…` of 200 kB takes 10 GB.
@@ -20,8 +21,10 @@ MAX_LENGTH = 100_000  # characters of a cell
 MAX_PARTS = 4_000  # dots and braces in a cell
 MAX_IN_ALL = 300_000  # characters of all cells in one Source
 MAX_NAME = 60
-MAX_KEPT = 8_000  # characters of a cell whose syntax tree is kept: most take 0.1 MB, and at worst it takes 3
+MAX_KEPT = 8_000  # characters of a cell, to keep its syntax tree: most take 0.1 MB, and at worst it takes 3
+KEPT = 48  # trees: of the cells of one submission, and of the right answers to its exercises
 
+T = TypeVar("T")
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 # Lines that IPython understands and Python does not: magics, shell commands, a question mark at the end.
 SPECIAL = re.compile(r"^([ \t]*)(?![ \t])(?:[%!?].*|[^#\n]*=[ \t]*[%!].*|.*\?)$", re.MULTILINE)
@@ -67,6 +70,17 @@ class Source:
 
 class NoDefinition(LookupError):
     """The text contains no definition that can be parsed."""
+
+
+def of_a_cell(computed: Callable[[ast.Module], T]) -> Callable[[str], T]:
+    """Turns a function of a cell's tree into one of its text, which keeps what comes of the trees that are kept."""
+    kept = functools.lru_cache(KEPT)(computed)
+
+    @functools.wraps(computed)
+    def of(text: str) -> T:
+        return (kept if len(text) <= MAX_KEPT else computed)(tree_of(text))
+
+    return of
 
 
 def reaches(source: Source, names: Collection[str]) -> list[str]:
@@ -237,8 +251,7 @@ def names_used_by(names: Iterable[str], texts: Iterable[str]) -> set[str]:
     """All names that these cells read in order to define `names`, directly or through other names that they bind."""
     read_by: dict[str, list[set[str]]] = {}
     for text in texts:
-        read = _kept_reads if len(text) <= MAX_KEPT else _reads
-        for bound, reads in read(tree_of(text)):
+        for bound, reads in _reads(text):
             for name in bound:
                 read_by.setdefault(name, []).append(reads)
     found, followed, waiting = set[str](), set[str](), set(names)
@@ -250,12 +263,10 @@ def names_used_by(names: Iterable[str], texts: Iterable[str]) -> set[str]:
     return found
 
 
+@of_a_cell
 def _reads(tree: ast.Module) -> list[tuple[set[str], set[str]]]:
     """For each node of a cell that binds names or changes their values: these names, and those that it reads."""
     return [(bound, _free_names(node)) for node, bound in _bindings(tree)]
-
-
-_kept_reads = functools.lru_cache(maxsize=48)(_reads)  # of trees that are kept
 
 
 def bindings_in(text: str) -> list[tuple[ast.AST, set[str]]] | None:
@@ -437,9 +448,8 @@ def _parsed(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-# The cells of one submission, which are asked for again and again, and the right answers to its exercises. What fails
-# is not kept, since that may be for want of memory.
-_kept = functools.lru_cache(maxsize=48)(_parsed)
+# what fails is not kept, since that may be for want of memory
+_kept = functools.lru_cache(KEPT)(_parsed)
 
 
 def _defined(tree: ast.Module) -> dict[str, ast.AST]:

@@ -66,15 +66,15 @@ class Deadline:
     def is_over(self) -> bool:
         return self.ends is not None and time.monotonic() >= self.ends
 
-    def left_or_none(self) -> float:
+    def remains(self) -> float:
         """The seconds left; 0 if there are none."""
-        return 0.0 if self.is_over() else self.left()
+        return max(0.0, self.ends - time.monotonic()) if self.ends else self.seconds
 
     def left(self) -> float:
         """The seconds left. Raises OutOfTime if there are none."""
         if self.is_over():
             raise OutOfTime(self.seconds)
-        return self.ends - time.monotonic() if self.ends else self.seconds
+        return self.remains()
 
 
 class Workspace:
@@ -477,7 +477,7 @@ class Workspace:
         if message["op"] == "afresh":
             return self._start_afresh()
         if message["op"] == "left":
-            seconds = min(self.limits.exercise - (self.of_exercise or 0.0), self.deadline.left_or_none())
+            seconds = min(self.limits.exercise - (self.of_exercise or 0.0), self.deadline.remains())
             return {"ok": True, "left": seconds}, []
         reply, answer = self._ask(message, tensors)
         if not self._has_room_for(answer):
@@ -490,7 +490,7 @@ class Workspace:
         A child that is stopped in the middle is lost, since it may still wait for an answer. Raises Stopped.
         """
         interview = message.candidate.interview()
-        if self.is_due:  # now, since a child that has to be replaced would take the next line with it
+        if self.is_due:  # first, since losing a child in a cell would undo the next line
             self._started()
         self.has_solutions = True  # a candidate may tell what the checks of another exercise want
         try:

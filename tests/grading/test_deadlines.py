@@ -228,7 +228,7 @@ def test_a_check_may_ask_how_much_time_is_left(clock):
 
 
 def test_time_that_is_up_before_what_is_asked_at_once_ends_an_exercise_alone(clock):
-    """A ChildGone, as where it is up before: that of others keeps what it has."""
+    """It raises a ChildGone, so that the other exercises keep their points."""
     parent = SlowParent(clock, lambda child, message: ({"ok": True, "outputs": []}, []))
     workspace = workspaces.Workspace(parent, [], workspaces.Deadline(70.0))
     workspace.begin_exercise()

@@ -451,9 +451,9 @@ def searched(grader, monkeypatch):
 
 @pytest.fixture
 def ended(grader, monkeypatch):
-    """The exercises whose mistakes are looked for. Each search ends the last process that there may be, if it is there.
+    """The exercises that are diagnosed. Each search asks for something, which ends the last process that there may be.
 
-    A search needs none as long as it asks nothing.
+    The next search is made without one, since it may do without asking.
     """
     exercises = []
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from ...checks.api import CheckFailed, Draw, check, gate
+from ...checks.api import FAILURES, CheckFailed, Draw, check, gate
 from ...checks.gates import easy_case
-from ...checks.proxies import Proxy, StudentError, Submission
-from ...sandbox.inside import wire
+from ...checks.proxies import Proxy, Submission
 from ..reference import badges, language
 
 NO_DEVICE = "It is trained where the course is graded, on the CPU."  # why no check is made on a GPU
@@ -377,7 +376,7 @@ def best_trained(submission: Submission, draw: Draw, bar: float) -> Trained:
             break
         try:
             other = trained(submission, draw, nth=nth)
-        except (CheckFailed, StudentError, wire.WireError):
+        except FAILURES:
             break
         best = min(best, other, key=lambda one: one.above)
     return best
