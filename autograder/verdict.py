@@ -68,6 +68,12 @@ def _list(value: object) -> list[Any]:
     return value
 
 
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise VerdictError("what should be a text is not")
+    return value
+
+
 def is_printable(text: str) -> bool:
     """Whether it has no control characters; those that join letters are a part of Persian and Indian spelling."""
     return text.translate(JOINERS).isprintable()
@@ -171,9 +177,11 @@ class Outcome:
     by_checks: float = NOT_RECORDED
     by_prices: float = 0.0
     measured: dict[str, float] = field(default_factory=dict)  # by names of MEASURES; what was not measured is not in it
+    notes: list[str] = field(default_factory=list)  # what later cells change that the answer uses
 
     def __post_init__(self) -> None:
         self.message = printable(self.message)
+        self.notes = [printable(note) for note in self.notes]
         if self.by_checks == NOT_RECORDED:
             self.by_checks = self.score
 
@@ -253,6 +261,7 @@ def _exercise(data: object) -> Outcome:
         diagnosis=[typed(Diagnosis, d) for d in _list(data.get("diagnosis"))],
         skipped=[vars(typed(Skipped, s)) for s in _list(data.get("skipped", []))],
         measured=_measured(data.get("measured", {})),
+        notes=[_text(note) for note in _list(data.get("notes", []))],
     )
     if outcome.status not in STATUSES:
         raise VerdictError("it has an unknown status")

@@ -133,10 +133,10 @@ class Blame:
     def _diagnose(self, workspace: Workspace, one: Wrong) -> bool:
         """Name the mistakes of an exercise; if it depends on wrong ones, only fetch what will be compared then."""
         run = one.run
-        workspace.begin_diagnosis()
+        workspace.begin_diagnosis(run.exercise)
         one.bases = self._shaky_bases(workspace, run)
         if not one.bases:
-            workspace.begin_diagnosis()  # looking at the bases may have asked candidates
+            workspace.begin_diagnosis(run.exercise)  # looking at the bases may have asked candidates
             if found := self.diagnostician.diagnose(run):
                 workspace.named[run.exercise] = found
             one.name(found)
@@ -164,7 +164,7 @@ class Blame:
         copies = {base for base in unpriced if workspace.brings(run.exercise, base)}
         if not copies:
             return blamed
-        workspace.begin_diagnosis()  # in a child that has seen no solutions
+        workspace.begin_diagnosis(run.exercise)  # in a child that has seen no solutions
         own = self.diagnostician.diagnose(run)
         if not own or not all(each.has_price for each in own):
             return blamed
@@ -223,7 +223,7 @@ class Blame:
         named = {base: found for base, found in known.items() if found and all(each.has_price for each in found)}
         if len(named) < len(others):
             return False
-        with workspace.with_texts(edited) as mended:
+        with workspace.with_texts(one.run.exercise, edited) as mended:
             tried = self.graders.run(one.run.exercise, mended, one.run.seed)
             if _is_right(tried):
                 return bool(tried.checks)
@@ -234,7 +234,7 @@ class Blame:
 
     def _errs_with_its_bases(self, workspace: Workspace, run: ExerciseRun) -> bool:
         """Whether an answer did in each check what the course's own does beside the student's wrong bases."""
-        workspace.begin_exercise()
+        workspace.begin_exercise(run.exercise)
         with workspace.with_right([run.exercise], run.exercise) as own:
             tried = self.graders.run(run.exercise, own, run.seed)
         fails = [{check.name for check in one.failed()} for one in (run, tried)]
@@ -253,7 +253,7 @@ class Blame:
                 edit = self._first_that_passes(edited, run, repair.tries(text, run, is_alike))
             if edit is None:
                 return []
-            with workspace.with_texts({run.exercise: edit.source}) as alone:
+            with workspace.with_texts(run.exercise, {run.exercise: edit.source}) as alone:
                 if self._passes(alone, run):
                     workspace.edited[run.exercise] = edit.source
                     return repair.priced(run, one.outcome.diagnosis, edit, text)
@@ -318,7 +318,7 @@ class Blame:
         # what is absent may come with a right answer to another base
         to_blame = [base for base in better if not set(workspace.brought_with(base)) & set(better)]
         if has_parts:  # few of them are to blame, so nothing was asked ahead
-            workspace.begin_exercise()
+            workspace.begin_exercise(run.exercise)
             if to_blame:
                 self._ask_ahead(workspace, run, to_blame)
         at_fault = [self._at_fault(base, workspace, run) for base in to_blame]
@@ -344,7 +344,7 @@ class Blame:
                 return found + own
             if not rest.run.stopped and all(_are_neighbours(base, run.exercise) for base in to_blame):
                 return found  # it is right, and what is wrong with these is said in the same notebook
-        workspace.begin_diagnosis()  # in a child that has seen no solutions
+        workspace.begin_diagnosis(run.exercise)  # in a child that has seen no solutions
         others = [each for each in self.diagnostician.diagnose(run) if not (found and each.is_place)]  # it is in a base
         if rest.is_all:
             return found + [replace(each, price=0.0) for each in others]
@@ -424,7 +424,7 @@ class Blame:
         said = [failure.message for failure in run.errors.values() if failure.type == "NameError"]
         if not any(f"'{base}'" in message for base in carried for message in said):
             return []
-        workspace.begin_exercise()  # here and in what follows, no solution to this one can have been seen
+        workspace.begin_exercise(run.exercise)  # here and in what follows, no solution to this one can have been seen
         kinds = workspace.kinds(carried)
         return [base for base in carried if kinds[base] == "missing"]
 
@@ -438,7 +438,7 @@ class Blame:
             for base in bases:
                 if base in workspace.wrong:
                     self._find_out(workspace, workspace.wrong.pop(base))
-            workspace.begin_diagnosis()
+            workspace.begin_diagnosis(run.exercise)
             self.diagnostician.ask_ahead(run)
             return True
 
@@ -497,7 +497,7 @@ class Blame:
         if base not in workspace.shaky:
             if not workspace.can_be_asked or workspace.kinds([base])[base] == "missing":
                 return is_lost(workspace, base, of.exercise)
-            workspace.begin_exercise()  # the base gets a clock of its own
+            workspace.begin_exercise(base, of.exercise)  # the base gets a clock of its own
             run = self.graders.run(base, workspace, of.seed)
             note_whether_shaky(workspace, run)
             if workspace.shaky.get(base) and not workspace.is_stub(base):

@@ -206,7 +206,7 @@ class Grader:
         workspace = Workspace(self.parent, read_cells(assignment.path))
         try:
             for exercise in assignment.exercises:
-                workspace.begin_exercise()
+                workspace.begin_exercise(exercise.name)
                 self.graders.run(exercise.name, workspace, seed, learning=True)
         except SandboxError:
             raise
@@ -227,6 +227,7 @@ class Grader:
         """The outcome of every exercise."""
         try:
             workspace.run()
+            workspace.look_at_worlds()
             if wanted is None:
                 kinds = workspace.kinds([e.name for e in candidates])
                 wanted = _handed_in([e for e in candidates if kinds[e.name] != "missing"], workspace.cells)
@@ -267,7 +268,7 @@ class Grader:
             return without_grade(exercise.name, exercise.points, status, message), None
 
         try:
-            workspace.begin_exercise()
+            workspace.begin_exercise(exercise.name)
             kind = workspace.kinds([exercise.name])[exercise.name]
             if kind == "missing":
                 return without(*workspace.why_missing(exercise.name))
@@ -303,6 +304,7 @@ class Grader:
             not_started=bool(run.failed()) and workspace.is_untouched(exercise.name),
             unjudged="; ".join(run.unjudged.values()),
             measured=run.measured,
+            notes=workspace.notes_on(exercise.name),
         )
         outcome.by_prices = by_prices(run, outcome)
         return outcome, Wrong(outcome, run) if diagnosis is None else None

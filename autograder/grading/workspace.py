@@ -33,6 +33,7 @@ from ..sandbox.child import Child
 from ..sandbox.inside import wire
 from ..sandbox.jail import Limits
 from ..sandbox.parent import WarmParent
+from ..sandbox.replies import Change, World
 from ..submission.restore import RestoredCell
 from ..verdict import Diagnosis, Outcome
 from .outputs import clean_outputs
@@ -42,6 +43,16 @@ MAX_RESTARTS = 8
 MAX_APART, MAX_NAMES = 3, 500  # of names that may be a slip for an exercise's: difference in length, how many are tried
 MAX_SHOWN = 6 * 2**20  # bytes of outputs kept for a notebook; the limits for one cell are in outputs.py
 TICK = 0.001  # seconds after which a candidate answers at the earliest
+OF_CELLS = ("cell", "bind", "worlds")  # requests in which nothing of a check goes to the child
+NOTES = {
+    replies.REDEFINED: "{where} gives another meaning to {names}: `{exercise}` was graded with the one before.",
+    replies.DELETED: "{where} deletes {names}, which `{exercise}` uses: it was graded as it was before.",
+    replies.CHANGED: "{where} changes {names}, which `{exercise}` uses: it was graded as it was before.",
+    replies.DEFINED: (
+        "{where} defines {names} below the check of `{exercise}`, so Run All may stop there: move it above."
+    ),
+}
+MOST_NAMES = 5  # that a note lists
 MAX_ANSWERS = 16 * 2**20  # bytes of tensors in all answers of one exercise; right ones send at most half a megabyte
 
 
@@ -110,6 +121,11 @@ class Workspace:
         self.named: dict[str, list[Diagnosis]] = {}  # their own mistakes, where these are known
         self.edited: dict[str, str] = {}  # cells of those that one edit makes right, as they are with that edit
         self.has_solutions = False  # whether the child could read or ask a solution: then nothing may be graded in it
+        self.is_asked = False  # whether the child has been asked for anything: then its cells' outputs are not shown
+        self.ran = 0  # how many cells the child has run
+        self.until: int | None = None  # how many it is to run for the current exercise; None: all
+        self.worlds: dict[str, World] = {}  # what later cells have changed, by exercise
+        self.seen_from: dict[str, str] = {}  # by exercise without a check cell: of which other one it is a part
         self.restarts = 0
         self.prefetches = prefetches  # whether several requests may be sent together
         self.unexplained = False  # whether a child was ended for no known reason
@@ -120,26 +136,34 @@ class Workspace:
         self.of_exercise: float | None = None  # seconds that the requests of the current exercise took
 
     def run(self) -> Child:
-        """The child, after running all cells. Raises ChildGone if children keep being lost, or time is up."""
+        """The child, after running all cells, or those up to the current exercise's check cell if `begin_exercise` has
+        it so. Raises ChildGone if children keep being lost, or time is up.
+        """
         self.deadline.left()
         self.is_due = False
-        while self.child is None:
-            if self.restarts > MAX_RESTARTS:
-                raise ChildGone("killed", "too many of its cells ended their process or did not end")
-            child = self.child = self.parent.fork()
-            self.deadline.begin()
-            self.of_cells = 0.0
-            for index, cell in enumerate(self.cells):
-                self.deadline.left()
-                with self.clock(self._name(index)):
-                    lives = self._run_cell(child, index, cell)
-                if not lives:
-                    self.restarts += 1
-                    break
-        return self.child
+        until = len(self.cells) if self.until is None else self.until
+        if self.child is not None and self.ran > until:
+            self._lose()
+        while True:
+            if self.child is None:
+                if self.restarts > MAX_RESTARTS:
+                    raise ChildGone("killed", "too many of its cells ended their process or did not end")
+                self.child = self.parent.fork()
+                self.ran, self.is_asked, self.of_cells = 0, False, 0.0
+                self.deadline.begin()
+            if self.ran >= until:
+                return self.child
+            self.deadline.left()
+            with self.clock(self._name(self.ran)):
+                lives = self._run_cell(self.child, self.ran, self.cells[self.ran], is_shown=not self.is_asked)
+            self.ran += 1
+            self.restarts += not lives
 
-    def _run_cell(self, child: Child, index: int, cell: RestoredCell) -> bool:
-        """Run one cell; returns False if the child was lost."""
+    def _run_cell(self, child: Child, index: int, cell: RestoredCell, is_shown: bool = True) -> bool:
+        """Run one cell; returns False if the child was lost.
+
+        What it shows is kept if it `is_shown`: after hidden checks, it could quote their inputs.
+        """
         limits = self.limits
         try:
             if cell.exercise:
@@ -151,10 +175,11 @@ class Workspace:
                     reply, _ = self._request(child, message, seconds=seconds)
                 finally:
                     self.of_cells += child.took
-                self._keep(index, clean_outputs(reply.get("outputs")))
-                self.errors.pop(index, None)
-                if "error" in reply or not replies.succeeded(reply):
-                    self.errors[index] = StudentError(replies.failure(reply))
+                if is_shown:
+                    self._keep(index, clean_outputs(reply.get("outputs")))
+                    self.errors.pop(index, None)
+                    if "error" in reply or not replies.succeeded(reply):
+                        self.errors[index] = StudentError(replies.failure(reply))
         except Interrupted as problem:
             self._stop_at(index, "TimeoutError", f"the cell was stopped: {problem}", keep=True)
         except ChildGone as problem:
@@ -163,11 +188,59 @@ class Workspace:
             return False
         return True
 
+    def look_at_worlds(self) -> None:
+        """Find out which exercises later cells have changed something for. All cells have run, and nothing else has.
+
+        If the child does not say, or says something else, each is graded as of its check cell.
+        """
+        wanted = {cell.exercise for cell in self.cells if cell.exercise}
+        if not wanted:
+            return
+        child = self.run()
+        try:
+            reply, _ = self._request(child, {"op": "worlds"}, seconds=self.limits.call)
+        except Interrupted:
+            reply = {}
+        except ChildGone:
+            self._lose()
+            reply = {}
+        self.worlds = replies.worlds(reply, wanted)
+
+    def _enter(self, exercise: str, of: str, strictly: bool = False) -> None:
+        """Let the child run the cells up to the check cell of an exercise if later ones change what the answer reaches.
+
+        `strictly`: if they change what any name means, for code that may reach other names. An exercise without a check
+        cell of its own is seen from that of another one, `of` which it is a part.
+        """
+        places = {cell.exercise: index for index, cell in enumerate(self.cells) if cell.exercise}
+        seen_from = exercise if exercise in places else self.seen_from.setdefault(exercise, of)
+        world = self.worlds.get(seen_from)
+        is_apart = world is not None and (world.is_apart or (strictly and world.is_moved))
+        self.until = places[seen_from] + 1 if is_apart and seen_from in places else None
+
+    def notes_on(self, exercise: str) -> list[str]:
+        """What a student should know of later cells that change what an exercise's answer uses."""
+        world = self.worlds.get(exercise)
+        found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for change in world.changes if world else ():
+            found[change.did, self._where(exercise, change)].append(f"`{change.name}`")
+        lists = {key: {"names": listed(names), "exercise": exercise} for key, names in found.items()}
+        return [NOTES[did].format(where=where, **lists[did, where]) for did, where in found]
+
+    def _where(self, exercise: str, change: Change) -> str:
+        """The later cell that made a change, at the beginning of a sentence."""
+        own = next(i for i, cell in enumerate(self.cells) if cell.exercise == exercise)
+        behind = {self._name(i): cell for i, cell in enumerate(self.cells) if i > own and cell.runs}
+        using = [name for name, cell in behind.items() if change.name in names_in(cell.code)]
+        cells = [change.cell] if change.cell else using
+        return cells[0].capitalize() if len(cells) == 1 and cells[0] in behind else "A later cell"
+
     def _request(
         self, child: Child, message: wire.Message | wire.Encoded, tensors: wire.Tensors | None = None, *, seconds: float
     ) -> Answer:
         """Ask the child, as Child.request does. Raises OutOfTime if the submission's deadline is over or ends it."""
         left = self.deadline.left()
+        self.is_asked = self.is_asked or isinstance(message, wire.Encoded) or message["op"] not in OF_CELLS
         try:
             return child.request(message, tensors or (), seconds=seconds, most=left)
         except (Interrupted, ChildGone):
@@ -252,17 +325,20 @@ class Workspace:
             place = max((i + 1 for i, cell in enumerate(cells) if cell.runs and _defines(cell, name)), default=setup)
             cells.insert(place, solution)
             left_out = {index + (index >= place): why for index, why in left_out.items()}
-        repaired = Workspace(self.parent, cells, self.deadline, self.prefetches)
+        self._enter(of, of, strictly=True)
+        repaired = self._like(cells)
         repaired.left_out = left_out
+        repaired._enter(of, of, strictly=True)
         uses = set[str]().union(*(names_in(solution.source) for solution in right.values()))
-        lent = self.child if looks_up_late(self.source(of), right.keys(), uses) else None
+        is_there = self.ran == (len(self.cells) if self.until is None else self.until)
+        lent = self.child if is_there and looks_up_late(self.source(of), right.keys(), uses) else None
         try:
             if lent is None:
                 self._lose()
             else:
                 self.child = None
                 repaired._borrow(lent, right)
-            repaired.begin_exercise()
+            repaired.begin_exercise(of, strictly=True)
             yield repaired
             if lent is not None and repaired.child is lent:
                 repaired.child = None
@@ -272,12 +348,13 @@ class Workspace:
 
     def _borrow(self, child: Child, right: Mapping[str, RestoredCell]) -> None:
         """Take a child in which all cells have run but those with the `right` solutions, and run these, too."""
-        self.child = child
+        self.child, self.is_asked = child, True
+        self.ran = len(self.cells) if self.until is None else self.until
         try:
             self._request(child, {"op": "remember"}, seconds=self.limits.call)
         except (Interrupted, ChildGone):
             self._lose()
-        for index, cell in enumerate(self.cells):
+        for index, cell in enumerate(self.cells[: self.ran]):
             is_new = cell.exercise in right or any(cell is solution for solution in right.values())
             if self.child is None or (is_new and not self._run_cell(child, index, cell)):
                 return  # `run` starts another one
@@ -300,29 +377,36 @@ class Workspace:
         NoDefinition if no cell, or more than one, defines the exercise, and ChildGone.
         """
         edited = Edited(self, of, replace(self.limits, cell=each, call=each, exercise=every))
-        self.begin_exercise()  # in a child that has seen no solutions
+        self.begin_exercise(of, strictly=True)  # in a child that has seen no solutions
         edited.child, self.child = self.child, None
+        edited.ran, edited.is_asked = self.ran, True
         try:
-            edited.begin_exercise()
+            edited.begin_exercise(of, strictly=True)
             yield edited
         finally:
             edited.close()
 
     @contextlib.contextmanager
-    def with_texts(self, texts: Mapping[str, str]) -> Iterator[Workspace]:
+    def with_texts(self, of: str, texts: Mapping[str, str]) -> Iterator[Workspace]:
         """This submission with other texts in the cells that define these exercises, as if it were handed in so.
 
-        It has a child of its own, to which nothing goes from this one's, which ends. Raises NoDefinition, ChildGone.
+        It is there to ask for the exercise `of`, and has a child of its own, to which nothing goes from this one's,
+        which ends. Raises NoDefinition, ChildGone.
         """
         cells = self._cells_with({self._place_of(name): text for name, text in texts.items()})
         self._lose()
-        other = Workspace(self.parent, cells, self.deadline, self.prefetches)
-        other.left_out = dict(self.left_out)
+        other = self._like(cells)
         try:
-            other.begin_exercise()
+            other.begin_exercise(of, strictly=True)
             yield other
         finally:
             other.close()
+
+    def _like(self, cells: Sequence[RestoredCell]) -> Workspace:
+        """Another workspace of the same submission, with other cells."""
+        other = Workspace(self.parent, cells, self.deadline, self.prefetches)
+        other.left_out, other.worlds, other.seen_from = dict(self.left_out), self.worlds, self.seen_from
+        return other
 
     def _cells_with(self, texts: Mapping[int, str]) -> list[RestoredCell]:
         """The cells, of which some hold these texts, by their places."""
@@ -367,14 +451,19 @@ class Workspace:
 
     # --- exercises --------------------------------------------------------------------------------
 
-    def begin_exercise(self) -> None:
-        """Make sure that there is a child, one that has met no solutions, and reset the exercise's clock."""
-        self.begin_diagnosis()
+    def begin_exercise(self, exercise: str = "", of: str = "", strictly: bool = False) -> None:
+        """Make sure that there is a child, one that has met no solutions, and reset the exercise's clock.
+
+        In the child all names mean what they meant at the exercise's check cell, see `_enter`; without an exercise,
+        what they mean in the end.
+        """
+        self.begin_diagnosis(exercise, of, strictly)
         self.run()
 
-    def begin_diagnosis(self) -> None:
+    def begin_diagnosis(self, exercise: str = "", of: str = "", strictly: bool = False) -> None:
         """The same, but a child that is missing is started by the first request: most diagnoses make none."""
-        if self.has_solutions:
+        self._enter(exercise, of, strictly)
+        if self.has_solutions or (self.until is not None and self.ran > self.until):
             self._lose()
         self.is_due = self.child is None
         self.of_exercise = 0.0
@@ -605,7 +694,7 @@ class Edited(Workspace):
     def __init__(self, of: Workspace, exercise: str, limits: Limits) -> None:
         """Raises NoDefinition if no cell, or more than one, defines the exercise."""
         super().__init__(of.parent, of.cells, of.deadline, prefetches=False, limits=limits)
-        self.left_out = dict(of.left_out)
+        self.left_out, self.worlds, self.seen_from = dict(of.left_out), of.worlds, of.seen_from
         self.exercise, self.place = exercise, self._place_of(exercise)
 
     @property
@@ -628,6 +717,13 @@ class Edited(Workspace):
         if runs and not problem:
             self._request(child, {"op": "bind", "name": self.exercise}, seconds=self.limits.call)
         return runs and not problem
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: "`F`, `nn` and `torch`"; of many, the first ones."""
+    if len(names) > MOST_NAMES:
+        return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def near_name(name: str, sources: Iterable[str]) -> str:

@@ -83,6 +83,7 @@ def as_text(outcome: Outcome) -> str:
             lines += [_line("FAIL", check, check.message) for check in failure.checks]
     lines += [_line("ok  ", check, check.message) for check in outcome.checks if check.passed]
     lines += [f"  skip        {s['message']}" for s in outcome.skipped]
+    lines += [f"  note        {note}" for note in outcome.notes]
     return "\n".join(lines)
 
 
@@ -117,6 +118,7 @@ def as_html(outcome: Outcome) -> str:
             parts += [f"<div>✗ {_check_as_html(check, check.message)}</div>" for check in failure.checks]
     parts += [f"<div>✓ {_check_as_html(check, check.message)}</div>" for check in outcome.checks if check.passed]
     parts += [f"<div>{code_spans(s['message'])}</div>" for s in outcome.skipped]
+    parts += [f"<div>{code_spans(note)}</div>" for note in outcome.notes]
     return "\n".join(parts)
 
 

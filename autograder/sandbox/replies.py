@@ -5,6 +5,7 @@ outside this module handles a dict or a list that a submission's process has mad
 """
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeGuard, TypeVar
@@ -19,6 +20,9 @@ Shapes: TypeAlias = Mapping[str, torch.Size]  # the shapes of parameters by name
 
 MAX_NUMBERS = 2**18  # in the tensors of one answer: eight times as many as in the largest right answer
 MAX_ARGUMENTS = 16  # of a question
+MAX_CHANGES = 20  # that are told of one exercise
+NAME, CELL = re.compile(r"[^\W\d]\w{0,99}"), re.compile(r"code cell \d{1,4}|the missing cell [\w-]{1,80}")
+DEFINED, REDEFINED, DELETED, CHANGED = DID = ("defined", "redefined", "deleted", "changed")
 KINDS = ("class", "callable", "other")  # of what a name may be, if it is defined
 DEVICES = ("cpu", "meta", "cuda")
 
@@ -46,6 +50,27 @@ class Call:
     kept: int = 0
     inputs: list[torch.Tensor | None] = field(default_factory=list)
     parameters: dict[str, torch.Tensor | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a later cell did, one of DID, to a name that an answer uses; `cell` names the cell, if that is known."""
+
+    name: str
+    did: str
+    cell: str = ""
+
+
+@dataclass(frozen=True)
+class World:
+    """What later cells have changed of what an answer reaches at its check cell.
+
+    `is_apart`: whether they have, or may have; `is_moved`: whether a name means something else, used or not.
+    """
+
+    is_apart: bool
+    is_moved: bool
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -345,6 +370,31 @@ def kinds(reply: wire.Message, names: Iterable[str]) -> dict[str, str]:
     said = reply.get("kinds")
     said = said if isinstance(said, dict) else {}
     return {name: next((kind for kind in KINDS if kind == said.get(name)), "missing") for name in names}
+
+
+def worlds(reply: wire.Message, exercises: Iterable[str]) -> dict[str, World]:
+    """The World of each exercise. Where the reply says nothing that can be read, everything may have changed."""
+    said = reply.get("worlds")
+    said = said if isinstance(said, dict) else {}
+    return {name: _world(said.get(name)) for name in exercises}
+
+
+def _world(said: object) -> World:
+    if not isinstance(said, dict) or type(said.get("apart")) is not bool or type(said.get("moved")) is not bool:
+        return World(True, True)
+    named = said.get("names")
+    named = named if isinstance(named, list) else []
+    changes = tuple(change for one in named[:MAX_CHANGES] if (change := _change(one)))
+    return World(said["apart"], said["moved"], changes)
+
+
+def _change(said: object) -> Change | None:
+    if not isinstance(said, list) or len(said) != 3 or not all(isinstance(part, str) for part in said):
+        return None
+    name, did, cell = said
+    if not NAME.fullmatch(name) or did not in DID:
+        return None
+    return Change(name, did, cell if CELL.fullmatch(cell) else "")
 
 
 def succeeded(reply: wire.Message) -> bool:

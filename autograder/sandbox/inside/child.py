@@ -18,7 +18,7 @@ import torch.optim
 import torch.testing  # noqa: F401
 import tqdm.auto  # noqa: F401
 
-from . import launches, no_dynamo, unavailable, wire
+from . import launches, no_dynamo, unavailable, wire, worlds
 from . import shell as shells
 from .handlers import RequestHandler, place_in
 
@@ -75,7 +75,7 @@ class Line:
 
 
 def serve(sock: socket.socket) -> None:
-    """Answer requests until the socket closes: `cell`, `bind`, and those of RequestHandler."""
+    """Answer requests until the socket closes: `cell`, `bind`, `worlds`, and those of RequestHandler."""
     say_hello(sock)
     line = Line(sock)
     unavailable.install()
@@ -87,6 +87,7 @@ def serve(sock: socket.socket) -> None:
     shell = _shell
     names: set[str] = set()
     level = False
+    checkpoints = worlds.Checkpoints(shell.user_ns)
     bench = RequestHandler(
         shell.user_ns, lambda error: place_in(error, names.__contains__), unavailable.sentence_for, _level, line.ask
     )
@@ -102,9 +103,13 @@ def serve(sock: socket.socket) -> None:
             if request["op"] == "cell":
                 level = False
                 reply = _run_cell(shell, bench, request, names)
+                checkpoints.after(request["name"])
             elif request["op"] == "bind":
                 bench.bind(request["name"])
+                checkpoints.make(request["name"], bench.bound)
                 reply = {"ok": True}
+            elif request["op"] == "worlds":
+                reply = checkpoints.compared()
             else:
                 if not level:
                     _level()
