@@ -76,6 +76,7 @@ class Part:
     comment: str = ""
     checks: Checks | None = None
     found: str = ""  # what the test cell says, if there is no record
+    later: list[str] = field(default_factory=list)  # what later cells change that the answer uses
 
     @property
     def is_exercise(self) -> bool:
@@ -242,7 +243,7 @@ def _add_outcome(part: Part, outcome: Outcome) -> None:
     part.mistakes = [(said_of(named, outcome), named.line) for named in outcome.diagnosis]
     found = f"measured: {measured(outcome)}" if outcome.measured else ""
     part.notes += filter(None, [by_checks_alone(outcome), found])
-    part.reason = outcome.message
+    part.reason, part.later = outcome.message, outcome.notes
     failed = failures(outcome.checks)
     if len(failed) == 1 and failed[0].heading and len(failed[0].checks) == len(outcome.checks):
         part.reason = f"All {len(outcome.checks)} checks stop here: {failed[0].shared}"

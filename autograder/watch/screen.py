@@ -111,6 +111,9 @@ def _next(page: _Page, outcome: Outcome, state: State) -> None:
         page.wrapped(f"It {STATUS[outcome.status]}: {outcome.message}", "  ")
     else:
         _what_fails(page, outcome, state.settled)
+    for note in outcome.notes:
+        page.line()
+        page.wrapped(note, "  ")
     if outcome.unjudged:
         page.wrapped(f"Not your mistake: a check has a bug ({outcome.unjudged}).", "  ")
     for hint in state.hints:
