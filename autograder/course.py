@@ -159,15 +159,16 @@ def root() -> Path:
 def here() -> Path | None:
     """The course that contains the working directory, or None."""
     folder = Path.cwd()
-    return next((f for f in (folder, *folder.parents) if _is_course(f)), None)
+    return next((f for f in (folder, *folder.parents) if is_course(f)), None)
 
 
 def kits_own() -> Path | None:
     """The course that comes with the kit: around the package in a checkout, inside it in an installed wheel."""
-    return next((f for f in (PACKAGE.parent, PACKED) if _is_course(f)), None)
+    return next((f for f in (PACKAGE.parent, PACKED) if is_course(f)), None)
 
 
-def _is_course(folder):
+def is_course(folder: Path) -> bool:
+    """Whether a folder is a course."""
     return (folder / "nbgrader_config.py").is_file() and (folder / "source").is_dir()
 
 

@@ -27,7 +27,7 @@ from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcri
 from .replay import NotPrefetched, RecordingTransport, ReplayedTransport, RequestLog
 from .steps import Step
 
-TAKES = ("submission", "draw")  # the fixtures that a check may take, see `exercises/conftest.py`
+TAKES = ("submission", "draw")  # the fixtures that a check may take, see `grading/by_hand.py`
 STEP = "wrong_step"  # the name of the function that finds the first wrong step, see `steps`
 MARKS = {"category", "points", "witnessed"}  # the marks that `@check` sets
 

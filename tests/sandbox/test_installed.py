@@ -63,7 +63,8 @@ def machine(tmp_path_factory):
     source = folder / "source"  # a copy, so that the checkout stays as it is
     shutil.copytree(ROOT / "autograder", source / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "source", source / "source")
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "nbgrader_config.py", *ROOT.glob("*.lock")):
+    of_building = ("pyproject.toml", "setup.py", "autograder_pytest.py", "README.md", "LICENSE", "nbgrader_config.py")
+    for name in (*of_building, *ROOT.glob("*.lock")):
         shutil.copy(ROOT / name, source)
     switches = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--ignore-installed"]
     command = [
@@ -225,6 +226,23 @@ def test_the_kits_own_course_comes_out_of_a_wheel_as_a_course(machine, tmp_path)
         assert "torch>=" in archive.read("release/requirements.txt").decode()
     code, out, _ = run(taught, "from autograder.batch import gradescope; print(gradescope.requirements().keys())")
     assert "requirements.lock" in out and "torch-cpu.lock" in out
+
+
+def test_the_checks_run_in_plain_pytest_from_a_wheel(machine, tmp_path):
+    """Anywhere, on the solutions, which the wheel has in its sources, and on a file; pytest finds the plugin itself."""
+    environment = machine / "env"
+
+    def ran(*arguments):
+        command = [environment / "bin" / "python", "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=clean(), capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    (tmp_path / "mine.py").write_text("import torch\n\ndef softmax(x):\n    return x\n")
+    softmax = packages(environment) / "autograder" / "exercises" / "softmax"
+    code, said = ran("--pyargs", "autograder.exercises.softmax")
+    assert code == 0 and "10 passed" in said, said
+    code, said = ran(softmax, "--submission", "mine.py")
+    assert code == 1 and "failed" in said and "10 passed" not in said, said
 
 
 def a_copy(folder):
