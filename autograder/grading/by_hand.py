@@ -18,14 +18,14 @@ from .. import course
 from ..checks import runner
 from ..checks.api import Draw
 from ..checks.proxies import Submission
-from ..errors import ChildGone, CourseError, KitError
+from ..errors import CourseError, KitError
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
 from ..verdict import FULL, UNSAFE
 from .grader import read_cells
 from .workspace import Workspace
 
-# what a pytest.ini would say: here it counts whichever one pytest finds, in a folder above, or in that of the submission
+# what a pytest.ini would say, whichever one pytest finds: in a folder above, or beside the submission
 SETTINGS = {
     "python_files": "checks.py",
     "python_functions": "test_",
