@@ -20,6 +20,7 @@ def add(commands: shared.Commands) -> None:
     command.add_argument(
         "--fill", type=Path, metavar="FILE", help="the table downloaded from the system, to be filled in"
     )
+    command.add_argument("--encoding", metavar="NAME", help="of that table, as for `autograder roster`")
     command.add_argument("--column", metavar="NAME", help="the table's column for the grades")
     command.add_argument("--scale", action="store_true", help="convert to the maximum grade of the table")
     command.add_argument("--zeros", action="store_true", help="0 for students who have handed in nothing")
@@ -32,5 +33,5 @@ def run(options: Namespace) -> int:
     from ..lms import commands
 
     assignment = course.find_assignment(options.assignment)
-    how = options.fill, options.column, options.scale, options.zeros
+    how = options.fill, options.column, options.scale, options.zeros, options.encoding
     return commands.export(course.root(), assignment, options.formats, *how)

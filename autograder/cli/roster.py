@@ -19,6 +19,9 @@ def add(commands: shared.Commands) -> None:
         "--drop", action="append", default=[], metavar="ID", help="has left: keeps the grades, but is left out"
     )
     command.add_argument("--take-back", action="append", default=[], metavar="ID", help="was dropped, but is back")
+    command.add_argument(
+        "--encoding", metavar="NAME", help="of tables that are not in UTF-8 and can be read in several ways: cp1250, …"
+    )
     command.set_defaults(run=run, course=shared.WRITTEN)
 
 
@@ -27,4 +30,4 @@ def run(options: Namespace) -> int:
     from .. import course
     from ..lms import commands
 
-    return commands.roster(course.root(), options.files, options.drop, options.take_back)
+    return commands.roster(course.root(), options.files, options.drop, options.take_back, options.encoding)

@@ -184,7 +184,7 @@ class Worksheet:
         self.table, self.path = table, table.path
         self.headers: Mapping[str, tuple[str, ...]] = found
         self.rows: dict[str, list[str]] = {}
-        for line, row in enumerate(table, start=2):
+        for line, row in table.numbered():
             number = self.number(row)
             if not number:
                 raise UsageError(f"{table.path}, row {line}: the column for the participant's number has none.")

@@ -65,12 +65,20 @@ def _zone(name: str | None) -> ZoneInfo | None:
         raise UsageError(f"There is no time zone {name!r}. Give one such as Europe/Berlin.") from None
 
 
-def roster(root: Path, files: Sequence[Path], drop: Sequence[str], take_back: Sequence[str]) -> int:
+def roster(
+    root: Path, files: Sequence[Path], drop: Sequence[str], take_back: Sequence[str], encoding: str | None = None
+) -> int:
     """Take rosters in, drop students or take them back, and print who is in the class; returns the exit code."""
     results, runs = Store(root), NbgraderCourse(root)
     for path in files:
-        taken, others = rosters.take(tables.read_table(path), runs, results)
+        table, left_out = tables.read_table(path, encoding), list[str]()
+        taken, others = rosters.take(table, runs, results, left_out)
         print(f"{path}: {_students(len(taken))}")
+        if table.examples:
+            print(f"  not in UTF-8: read as {table.guessed}, {table.examples} (--encoding, if that is wrong)")
+        if left_out:
+            rows = "1 row that is" if len(left_out) == 1 else f"{len(left_out)} rows that are"
+            print(f"  left out: {rows} not about a student: {handins.listed(left_out)}")
         if others:
             print(f"  not in it: {', '.join(handins.shown(s.id) for s in others)} (--drop those who have left)")
     students = rosters.read(runs, results)
@@ -105,6 +113,7 @@ def export(
     column: str | None = None,
     scale: bool = False,
     zeros: bool = False,
+    encoding: str | None = None,
 ) -> int:
     """Write grades and feedback in the layouts of other systems below exports/; returns the exit code."""
     results, runs = Store(root), NbgraderCourse(root)
@@ -114,7 +123,7 @@ def export(
     grades = exports.grades(runs, assignment, students, results)
     if all(grade.score is None for grade in grades):
         raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
-    sheet = tables.read_table(fill) if fill else None
+    sheet = tables.read_table(fill, encoding) if fill else None
     Rounds(results, assignment.name).give_out()
     folder = root / bundle.FOLDER / assignment.name
     remarks: list[str] = []

@@ -312,7 +312,7 @@ def _rows_of_canvas(
     The first has a text where names are, no ID and nothing else of a student, and comes before the first one.
     """
     points, students = None, []
-    for number, row in enumerate(sheet, start=2):
+    for number, row in sheet.numbered():
         if is_canvas_student(row[id_column], f"{sheet.path}, row {number}"):
             students.append(row)
         elif not students and any(row[i].strip() for i in names) and not any(row[i].strip() for i in keys):

@@ -113,7 +113,7 @@ def test_a_dropped_student_stays_so_until_taken_back(tmp_path, runs):
         ("", "not a table with a header"),
         ("a,b\n1,2\n", "is not a roster"),
         ("id\n../x\n", "row 2"),
-        ("id\nada\nada\n", "the id of two students"),
+        ("id\nada\nada\n", "row 3: 'ada' is the id in row 2, too: keep one"),
         ("id\nAda\nada\n", "row 3: the ids 'Ada' and 'ada' differ only in case or form"),
         ("id\nzo\u00eb\nzoe\u0308\n", "row 3: the ids .* differ only in case or form"),
         ("id,dropped\nada,no\nbela,ja\n", "row 3: 'ja' in the column dropped: write yes or no"),
@@ -163,6 +163,220 @@ def test_no_id_is_that_of_somebody_known_in_another_case(tmp_path, runs, known, 
     roster.take(table(tmp_path, "email\nada@x.org\n"), runs, Store(tmp_path))
     ids = [student.id.casefold() for student in roster.read(runs, Store(tmp_path))]
     assert len(ids) == len(set(ids)) == 2
+
+
+# --- tables that a spreadsheet has saved, or that are another kind of file --------------------------
+
+
+def taken(tmp_path, runs, text, encoding="utf-8", said=None):
+    """(the students of a table, what is said of its other rows)."""
+    left_out = []
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode(encoding) if isinstance(text, str) else text)
+    found, _ = roster.take(tables.read_table(path, said), runs, Store(tmp_path), left_out)
+    return found, left_out
+
+
+@pytest.mark.parametrize("first", ["sep=;", "\ufeffsep=;", '"sep=;"', "SEP=;", "sep=;;;", "sep=\t", "sep=,", "sep=|"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_excels_first_line_says_the_separator(tmp_path, runs, first, end):
+    separator = next(c for c in ("\t", ",", "|", ";") if c in first)
+    lines = [first, separator.join(["id", "last_name"]), separator.join(["ada", "Lovelace" + ",;"[separator == ","]])]
+    found, _ = taken(tmp_path, runs, end.join(lines) + end)
+    assert [(s.id, s.last_name[:8]) for s in found] == [("ada", "Lovelace")]
+    own = first + end + end.join(HEADINGS["Canvas's gradebook"].__iter__()).replace(",", separator)
+    if separator == ";":  # as of a table to be filled in; the row is the one that a spreadsheet shows
+        sheet = table(tmp_path, own.replace('"Lovelace; Ada"', '"Lovelace, Ada"').replace('"Student; Test"', "T"))
+        assert sheet.has("Student", "ID") and [number for number, _ in sheet.numbered()] == [3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "encoding, names",
+    [
+        ("cp1252", "Müller, Jäger"),
+        ("cp1250", "Béla, Bartók"),
+        ("cp1250", "Łukasz, Żak"),
+        ("cp1252", "José, O’Brien, Müller"),
+        ("mac_roman", "Béla, Bartók"),
+        ("mac_roman", "Hélène, François"),
+        ("mac_roman", "MÜLLER, O’Brien"),
+        ("cp850", "José, María, Weiß"),
+    ],
+)
+def test_an_encoding_is_found_where_only_one_can_be_meant_and_that_is_said(tmp_path, encoding, names):
+    rows = "".join(f"{number};{name}\n" for number, name in enumerate(names.split(", ")))
+    found = table(tmp_path, f"id;last_name\n{rows}", encoding)
+    assert ", ".join(row[1] for row in found) == names and found.guessed
+    assert found.examples == ", ".join([name for name in names.split(", ") if name != "O’Brien"][:2])
+    assert table(tmp_path, f"id;last_name\n{rows}").examples == "", "UTF-8 is not worth a word"
+
+
+@pytest.mark.parametrize(
+    "encoding, name, other",
+    [
+        ("cp1250", "Wiśniewska", "Wiœniewska"),
+        ("cp1252", "Hélène", "Hélčne"),
+        ("cp1254", "Yıldız", "Yýldýz"),
+        ("cp1252", "Søren", "Sřren"),
+        ("mac_roman", "Søren", "Sżren"),
+        ("cp1251", "Иванов", "Θβΰνξβ"),
+        ("gb18030", "张伟", "ΥΕΞ°"),
+    ],
+)
+def test_a_name_that_may_be_another_is_asked_about(tmp_path, runs, encoding, name, other):
+    text = f"id,last_name\nx,{name}\n"
+    with pytest.raises(UsageError, match="not in UTF-8, and it can be read in several ways") as refused:
+        taken(tmp_path, runs, text, encoding)
+    assert f"{name} in {encoding}" in str(refused.value) and f"{other} in " in str(refused.value)
+    assert f"`--encoding {encoding}`" in str(refused.value)
+    ((student,), _) = taken(tmp_path, runs, text, encoding, said=encoding)
+    assert student.last_name == name
+
+
+def test_an_encoding_that_is_named_must_fit(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_bytes("id,last_name\nx,Hélène\n".encode("cp1252"))
+    for encoding, why in [("utf-8", "is not in utf-8"), ("klingon", "no encoding 'klingon'"), ("hex", "no encoding")]:
+        with pytest.raises(UsageError, match=why):
+            tables.read_table(path, encoding)
+    path.write_bytes("id,last_name\nx,Hélène\n".encode("utf-8-sig"))
+    assert tables.read_table(path, "cp1252").rows == [["x", "Hélène"]], "the file itself says that it is in UTF-8"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_its_mark_is_read(tmp_path, encoding):
+    assert table(tmp_path, "id\tlast_name\nx\tÖzil\n", encoding).rows == [["x", "Özil"]]
+
+
+ADA_ROW = "Ada,Lovelace,ada@x.org,"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        *("Total,,,9", "Overall average,,,9", "Points,,,5", "Class Average,,,", "Date,,,2026-11-03", "Average,,,1"),
+        *("POINTS POSSIBLE:,,,5", ",Durchschnitt,,", ",Moyenne générale,,8", "Media,1,,", "Средний балл,,,4,"[:-3]),
+    ],
+)
+def test_a_row_about_the_class_is_no_student_and_is_named(tmp_path, runs, row):
+    found, left_out = taken(tmp_path, runs, f"First name,Last name,Email address,HW\n{row}\n{ADA_ROW}\n")
+    assert [s.id for s in found] == ["ada"] and len(left_out) == 1 and left_out[0].startswith("row 2 (")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "First name,Last name,Email address\nTotal,,total@x.org\n",
+        "First name,Last name,Email address\nDate,Points,\n",
+        "First name,Last name,Email address\nMax,,\n",
+        "id\ntotal\n",
+        "id,first_name\nmean,Ann\n",
+    ],
+)
+def test_a_person_with_such_a_name_is_a_student(tmp_path, runs, text):
+    found, left_out = taken(tmp_path, runs, text)
+    assert len(found) == 1 and left_out == []
+
+
+def test_each_row_that_is_left_out_is_named(tmp_path, runs):
+    canvas = (
+        "Student,ID,SIS User ID,SIS Login ID,Section,HW (4)\n,,,,,Manual Posting\n    Points Possible,,,,,10\n"
+        '"Lovelace, Ada",123,s1,ada,A,\n"Student, Test",9,,7d0f3c0a2b,A,\n"Student, Test",10,s2,tess,A,\n'
+    )
+    found, left_out = taken(tmp_path, runs, canvas)
+    assert [s.id for s in found] == ["ada", "tess"], "a person may be called so"
+    assert left_out == ["row 2 (Manual Posting)", "row 3 (Points Possible)", "row 5 (Student, Test: Canvas's own)"]
+    _, left_out = taken(
+        tmp_path, runs, "First Name,Last Name,SID,Email,Role\nBo,Ek,1,b@x.org,Student\nT,A,,t@x.org,TA\n"
+    )
+    assert left_out == ["row 3 (T A: TA)"]
+    _, left_out = taken(tmp_path, runs, "\n,,\nid,last_name,note\ncora,,\n , , \n,,sits in row 7\n")
+    assert left_out == ["row 6 (sits in row 7: no id, name or address)"]
+
+
+@pytest.mark.parametrize("value", ["1.23457E+11", "1,23457E+11", "1e+08", "########", "#REF!", "#N/A"])
+@pytest.mark.parametrize("header", ["id", "Student ID", "Matrikelnummer", "ID number", "lms_user_id", "Username"])
+def test_a_number_that_a_spreadsheet_has_shortened_is_refused(tmp_path, runs, header, value):
+    with pytest.raises(UsageError, match="a number that a spreadsheet has shortened") as refused:
+        taken(tmp_path, runs, f"{header};last_name;email\n{value};Doe;doe@x.org\n")
+    assert f"row 2: '{value}' in the column '{header}'" in str(refused.value) and "add a column" not in str(
+        refused.value
+    )
+
+
+@pytest.mark.parametrize("id", ["1e5", "e+1", "12E34", "2026-11"])
+def test_an_id_that_looks_a_little_like_one_is_taken(tmp_path, runs, id):
+    assert [s.id for s in taken(tmp_path, runs, f"id,last_name\n{id},Doe\n")[0]] == [id]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *(
+            "Student ID",
+            "STUDENT NUMBER",
+            "Matrikelnummer",
+            "Matrikel-Nr.",
+            "identifier",
+            "SIS User ID",
+            "OrgDefinedId",
+        ),
+        *("Numéro étudiant", "Matricola", "Número de matrícula", "Studentnummer", "Numer albumu", "学号"),
+        *("Username", "Benutzername", "Nom d’utilisateur", "NetID"),
+    ],
+)
+def test_the_universitys_number_or_login_is_the_id(tmp_path, runs, header):
+    rows = "Jane;Doe;0012\nKim;Lee;0013\n"
+    found, left_out = taken(tmp_path, runs, f"Vorname;Nachname;{header}\n{rows}")
+    assert [s.id for s in found] == ["0012", "0013"] and left_out == []
+    again, _ = taken(tmp_path, runs, f"Vorname;Nachname;{header}\n{rows.replace('Doe', 'Ek')}")
+    assert [(s.id, s.last_name) for s in again] == [("0012", "Ek"), ("0013", "Lee")]
+    assert len(list(roster.read(runs, Store(tmp_path)))) == 2, "who was read in before is the same student"
+
+
+def test_a_number_changes_no_id_that_there_is(tmp_path, runs):
+    """Of a class that was read in before, by a login or an address; nor does it come before a login in one table."""
+    taken(tmp_path, runs, "first_name,last_name,email\nJane,Doe,jdoe@x.org\n")
+    found, _ = taken(
+        tmp_path, runs, "Student ID,First Name,Last Name,Email\n0012,Jane,Doe,jdoe@x.org\n,Kim,Lee,kim@x.org\n"
+    )
+    assert [s.id for s in found] == ["jdoe", "kim"]
+    found, _ = taken(tmp_path, runs, "OrgDefinedId,Username,Last Name\n#0014,#cora,Ek\n")
+    assert [s.id for s in found] == ["cora"]
+    found, _ = taken(tmp_path, runs, '"identifier","github_username","name"\n"bo@x.org","b","Bo Ek"\n"0015","",""\n')
+    assert [(s.id, s.email) for s in found] == [("bo", "bo@x.org"), ("0015", "")]
+
+
+@pytest.mark.parametrize("header", ["id", "Student ID", "Matrikelnummer", "Username"])
+def test_the_same_id_twice_names_both_rows(tmp_path, runs, header):
+    with pytest.raises(UsageError, match="row 5: '7' is the id in row 2, too: keep one of the rows") as refused:
+        taken(tmp_path, runs, f"{header},last_name\n7,Doe\n\n8,Ek\n7,Lee\n")
+    assert "add a column" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name, data, what",
+    [
+        ("a.xlsx", b"PK\x03\x04" + bytes(100), "an Excel file: save it as"),
+        ("a.csv", b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml", "an Excel file: save it as"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "an Excel file: save it as"),
+        ("a.ods", b"PK\x03\x04" + bytes(26) + b"mimetypeapplication/vnd.oasis", "an OpenDocument file: save it as"),
+        ("a.xls", b"\n<html><table><tr><td>id</td></tr></table></html>", "a web page: open it in a spreadsheet"),
+        ("a.xls", b'<?xml version="1.0"?><?mso-application progid="Excel.Sheet"?><Workbook/>', "an Excel file"),
+        ("a.pdf", b"%PDF-1.7\n", "a PDF: export"),
+        ("class.zip", b"PK\x03\x04" + bytes(26) + b"class.csv", "a zip archive: unpack it"),
+    ],
+)
+def test_another_kind_of_file_is_named(tmp_path, name, data, what):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(UsageError, match=what):
+        tables.read_table(tmp_path / name)
+
+
+def test_a_table_of_text_that_is_called_an_excel_file_is_read(tmp_path):
+    """As Blackboard and Moodle call theirs."""
+    (tmp_path / "a.xls").write_bytes("id\tlast_name\nx\tÖzil\n".encode("utf-16"))
+    assert tables.read_table(tmp_path / "a.xls").rows == [["x", "Özil"]]
 
 
 # --- grades ---------------------------------------------------------------------------------------
