@@ -227,7 +227,8 @@ def _no_student(table: Table, row: list[str], said: dict[str, str], is_canvas: b
         return f"{shown}: no id, name or address"
     names = [cell for cell in about if not NO_NAME.fullmatch(cell)]
     has_names = any(table.index(*COLUMNS[key]) is not None for key in ("name", "first_name", "last_name", "email"))
-    is_summary = len(names) == 1 and names[0].casefold().strip(" :*()[]") in SUMMARIES
+    has_number = any(said[key] and NO_NAME.fullmatch(said[key]) for key in IDS)
+    is_summary = len(names) == 1 and not has_number and names[0].casefold().strip(" :*()[]") in SUMMARIES
     return names[0] if has_names and is_summary else ""
 
 

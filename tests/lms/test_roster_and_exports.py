@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
+import small_course
 from conftest import ASSIGNMENT, ROOT
 from nbgrader.api import Gradebook
 
@@ -245,7 +246,7 @@ def test_an_encoding_that_is_named_must_fit(tmp_path):
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_utf_16_without_its_mark_is_read(tmp_path, encoding):
-    assert table(tmp_path, "id\tlast_name\nx\tÖzil\n", encoding).rows == [["x", "Özil"]]
+    assert table(tmp_path, "id\tlast_name\nx\tWałęsa\n", encoding).rows == [["x", "Wałęsa"]]
 
 
 ADA_ROW = "Ada,Lovelace,ada@x.org,"
@@ -271,6 +272,7 @@ def test_a_row_about_the_class_is_no_student_and_is_named(tmp_path, runs, row):
         "First name,Last name,Email address\nMax,,\n",
         "id\ntotal\n",
         "id,first_name\nmean,Ann\n",
+        "Student ID,Name\n0012,Total\n",
     ],
 )
 def test_a_person_with_such_a_name_is_a_student(tmp_path, runs, text):
@@ -377,6 +379,19 @@ def test_a_table_of_text_that_is_called_an_excel_file_is_read(tmp_path):
     """As Blackboard and Moodle call theirs."""
     (tmp_path / "a.xls").write_bytes("id\tlast_name\nx\tÖzil\n".encode("utf-16"))
     assert tables.read_table(tmp_path / "a.xls").rows == [["x", "Özil"]]
+
+
+def test_the_command_says_what_it_made_of_a_table(tmp_path):
+    place = small_course.copy(tmp_path / "course")
+    (place / "class.csv").write_bytes("sep=;\r\nid;last_name\r\nx;Müller\r\nTotal;\r\n".encode("cp1252"))
+    code, out, _ = small_course.autograder(place, "roster", "class.csv")
+    assert code == 0 and "class.csv: 1 student\n  not in UTF-8: read as cp1252, Müller (--encoding, if" in out
+    assert "  left out: 1 row that is not about a student: row 4 (Total)\n" in out
+    code, out, _ = small_course.autograder(place, "roster", "class.csv", "--encoding", "mac_roman")
+    assert code == 0 and "read as" not in out and "M¸ller" in small_course.autograder(place, "roster")[1]
+    (place / "class.csv").write_bytes("id;last_name\r\nx;Wiśniewska\r\n".encode("cp1250"))
+    code, _, said = small_course.autograder(place, "roster", "class.csv")
+    assert code == 2 and "Wiœniewska in cp1252; Wiśniewska in cp1250" in said
 
 
 # --- grades ---------------------------------------------------------------------------------------

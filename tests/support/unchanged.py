@@ -41,6 +41,7 @@ COURSE = (OF_EXERCISES, *(f"{made}/*/*.ipynb" for made in MADE))
 # all that a command of the kit or of nbgrader may read, in whatever process, of this course or of a small one
 WHOLE = (
     "autograder/**/*",
+    "autograder_pytest.py",
     "tests/courses/**/*",
     *(f"{made}/**/*" for made in MADE),
     "pyproject.toml",
