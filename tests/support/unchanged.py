@@ -73,7 +73,7 @@ COMMANDS = (
 # What the tests of a file need beyond what they import; {} is what a scope is about. They depend on the versions of all
 # pinned packages, too.
 NEEDS = {
-    "tests/test_types.py": ("autograder/**/*.py", "pyproject.toml"),
+    "tests/test_types.py": ("autograder/**/*.py", "autograder_pytest.py", "pyproject.toml"),
     "tests/grading/test_grader.py": COURSE,
     "tests/sandbox/test_hostile.py": (*COURSE, "tests/hostile/{}/**/*"),
     "tests/exercises/test_release.py": (
