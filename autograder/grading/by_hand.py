@@ -54,7 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, lines in SETTINGS.items():
         for line in (lines,) if isinstance(lines, str) else lines:
             config.addinivalue_line(name, line)
-    config.pluginmanager.register(Run(config), f"{__name__}.run")
+    config.stash[RUN] = run = Run(config)
+    config.pluginmanager.register(run)
 
 
 class Run:
@@ -137,6 +138,9 @@ class Run:
             terminalreporter.write_line(f"{self.path} does not define {_listed(self.undefined)}: not graded.")
 
 
+RUN = pytest.StashKey[Run]()
+
+
 def _holds_checks(place: Path) -> bool:
     """Whether a place is the exercises of a course, in them, or around them."""
     place = Path(os.path.realpath(place))
@@ -195,7 +199,7 @@ class Checks(pytest.Module):
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         try:
             with contextlib.chdir(_course_of(self.path) or "."):
-                self.obj = course.module_of(runner.exercise_of(self), "checks")
+                self.obj = course.module_of(self.path.parent.name, "checks")
         except CourseError as problem:
             raise self.CollectError(str(problem)) from None
         return super().collect()
@@ -231,7 +235,7 @@ def submission(request: pytest.FixtureRequest, _workspaces: Workspaces) -> Itera
 
 @pytest.fixture(scope="session")
 def _workspaces(request: pytest.FixtureRequest) -> Iterator[Workspaces]:
-    run = request.config.pluginmanager.get_plugin(f"{__name__}.run")
+    run = request.config.stash[RUN]
     with contextlib.closing(Workspaces(run.path, run.level)) as workspaces:
         yield workspaces
 
