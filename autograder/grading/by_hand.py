@@ -253,6 +253,7 @@ class Workspaces:
             raise CourseError(f"No notebook of {root}/source has the exercise {exercise}.")
         assignment = course.assignments(root)[course.exercises(root)[exercise].assignment]
         workspace = self._opened(root, self.path or assignment.path)
+        workspace.begin_exercise(exercise)
         if workspace.kinds([exercise])[exercise] != "missing":
             return workspace, ""
         status, why = workspace.why_missing(exercise)
@@ -271,6 +272,7 @@ class Workspaces:
         elif self.opened:
             self.opened[2].close()
         workspace = Workspace(parent, cells)
+        workspace.look_at_worlds()
         self.opened = (root, path), parent, workspace
         return workspace
 

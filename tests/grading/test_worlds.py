@@ -1,5 +1,8 @@
 """Each exercise is graded in the world of its check cell: later cells neither take points nor give any."""
 
+import subprocess
+import sys
+
 import pytest
 from conftest import ROOT, cell_of, hand_in, load
 
@@ -147,3 +150,12 @@ def test_notes_are_kept_in_the_record(grader, lesson, tmp_path):
     lesson["cells"].append(code("F = 3"))
     verdict = graded(grader, lesson, tmp_path, "masked_weights").verdict
     assert Verdict.from_dict(verdict.to_dict()) == verdict and verdict.exercises[0].notes
+
+
+def test_plain_pytest_sees_the_same_world(lesson, tmp_path):
+    lesson["cells"].append(code("F = nn = 3\ndef scaled(x):\n    return 0 * x"))
+    path = hand_in(lesson, tmp_path, f"{LESSON}.ipynb")
+    checks = ROOT / "autograder" / "exercises" / "masked_weights"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(checks), "--submission", str(path)]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0 and "passed" in ran.stdout, ran.stdout + ran.stderr
