@@ -14,6 +14,7 @@ from .. import course
 from ..errors import CourseError, Unreadable, UsageError
 from ..grading import credit, store
 from ..submission import read
+from ..submission.assignments import assignment_of
 from ..verdict import Verdict, printable, rejected, settled
 from . import pins
 
@@ -134,22 +135,22 @@ def left_out(folder: Path, assignment: course.Assignment) -> str:
 
 def _notebooks(folder: Path) -> list[Path]:
     """The notebooks below a student's folder, links left out. Raises Unreadable."""
-    found, seen = [], 0
+    found, others, seen = [], [], 0
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "__MACOSX"))]
         seen += len(folders) + len(names)
         if seen > MOST_FILES:
             raise Unreadable(f"The hand-in contains more than {MOST_FILES} files.")
-        paths = [Path(place, name) for name in names if name.endswith(".ipynb") and not name.startswith(".")]
-        found += [path for path in paths if path.is_file() and not path.is_symlink()]
-    return sorted(found)
+        paths = [Path(place, name) for name in names if not name.startswith(".")]
+        for path in paths:
+            if path.is_file() and not path.is_symlink():
+                (found if path.suffix == ".ipynb" else others).append(path)
+    return sorted(found) or sorted(filter(read.may_be_one, others))  # a browser may have put something behind the name
 
 
 def _is_of(path: Path, assignment: course.Assignment) -> bool:
-    from ..grading.grader import assignment_of
-
     try:
-        return assignment_of(read.read_notebook(read.read_bytes(path)), "") == assignment
+        return assignment_of(read.read_notebook(read.read_handed_in(path))) == assignment
     except Unreadable:
         return False
 

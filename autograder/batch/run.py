@@ -218,7 +218,7 @@ class Batch:
     def _digest(self, student: str) -> str | None:
         """The hash of what a student handed in; None if it cannot be read."""
         try:
-            data = files.read_bytes(self._path(student))
+            data = files.read_notebook_bytes(self._path(student))
             digest = hashlib.sha256(data).hexdigest()
             seed = self.rounds.known(student, digest)
             if seed is None or self.renew or not self.results.has(self._key_for(digest, seed)):
@@ -312,7 +312,7 @@ class Batch:
     def _read_again(self, student: str, key: str) -> bytes:
         """The bytes of a submission, if they still match the key. Raises Changed."""
         try:
-            data = files.read_bytes(self._path(student))
+            data = files.read_notebook_bytes(self._path(student))
         except Unreadable:
             data = b""
         if self._key(student, hashlib.sha256(data).hexdigest()) != key:

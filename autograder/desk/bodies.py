@@ -11,14 +11,15 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
-from ..submission.read import MAX_FILE
+from ..submission.read import CLEAR, MAX_FILE
 from .visitors import Refused
 
 SECONDS = 60.0  # for a whole body
+LARGEST = 2 * MAX_FILE  # bytes of a notebook with its outputs, which are not kept of a large one
 MOST_AT_ONCE = 12 * MAX_FILE  # bytes of all bodies that are being received
 MOST_OF_ONE = 2  # bodies of one person
 FORM = 64 * 2**10  # bytes that a form needs beside its file
-TOO_LARGE = f"The file has more than the {MAX_FILE // 2**20} MB allowed: clear its outputs and hand it in again."
+TOO_LARGE = f"The file has more than the {LARGEST // 2**20} MB allowed: {CLEAR}."
 NOTEBOOKS = ("application/x-ipynb+json", "application/json", "application/octet-stream")
 
 
@@ -66,13 +67,13 @@ class Body:
         kind = self.request.headers.get("content-type", "").split(";")[0].strip().lower()
         if kind not in NOTEBOOKS:
             raise Refused(f"A notebook is sent as {NOTEBOOKS[0]}, not as {kind[:60]!a}.", 415)
-        return b"".join([chunk async for chunk in self._pieces(MAX_FILE)])
+        return b"".join([chunk async for chunk in self._pieces(LARGEST)])
 
     async def form(self, token: str) -> tuple[bytes, str]:
         """The file of a form, and its field `token`. Raises Refused."""
         if not self.request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
             raise Refused("Choose your notebook in the form of the page, and hand it in there.", 415)
-        pieces = self._pieces(MAX_FILE + FORM)
+        pieces = self._pieces(LARGEST + FORM)
         parser = MultiPartParser(self.request.headers, pieces, max_files=1, max_fields=4, max_part_size=FORM)
         try:
             found = await parser.parse()

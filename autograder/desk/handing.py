@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from ..errors import Unreadable
 from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..submission import read
+from ..submission.assignments import is_of_another
 from .record import FLOOD, ROOM, Attempt, Bucket, Rules, TooMany
 from .settings import ALL, ROSTER, Settings
 from .visitors import INSTRUCTOR, Refused, Visitor
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .app import Desk
 
 EVERYTHING = Bucket("all", 60, 20.0)  # hand-ins of one person, whatever is told of them
-EMPTY = "The file is empty: save the notebook, then hand it in again."
 
 
 def require_member(desk: Desk, visitor: Visitor, settings: Settings | None = None) -> None:
@@ -47,7 +46,7 @@ def receive(desk: Desk, visitor: Visitor, assignment: str, exercise: str | None,
     due = desk.book.due(found.name, visitor.student)
     if due is not None and datetime.now(UTC) > due and not settings.takes_late and visitor.role != INSTRUCTOR:
         raise Refused(f"{found.name} was due on {moment(due)}: nothing is taken in after that.", 403)
-    require_notebook(found, data)
+    data = notebook(found, data)
     exercises = [exercise] if exercise else [e.name for e in found.exercises]
     rounds = Rounds(Store(desk.root), found.name)
     theirs = rounds.of.get(visitor.student, {}) if visitor.student else {}
@@ -83,25 +82,16 @@ def rules_for(visitor: Visitor, assignment: str, exercise: str | None, settings:
     return Rules(settings.tell, bucket, settings.limit, (EVERYTHING, ROOM), or_nothing=exercise is not None)
 
 
-def require_notebook(assignment: course.Assignment, data: bytes) -> None:
-    """Raises Refused unless this is a notebook, and not another assignment's."""
-    if not data:
-        raise Refused(EMPTY, 422)
+def notebook(assignment: course.Assignment, data: bytes) -> bytes:
+    """The notebook, without its outputs if it is large. Raises Refused unless it is one, of no other assignment."""
     try:
+        data = read.slim(data)
         cells = read.read_notebook(data)
     except Unreadable as problem:
         raise Refused(str(problem), 422) from None
-    if other := other_assignment(assignment, {cell.grade_id for cell in cells if cell.grade_id}):
+    if other := is_of_another(assignment, cells):
         raise Refused(f"This notebook has the cells of {other}, not of {assignment.name}: hand it in there.", 422)
-
-
-def other_assignment(assignment: course.Assignment, claims: set[str]) -> str:
-    """The assignment that a notebook with these cells belongs to, if it is another one; else ""."""
-    known = {name: {cell.grade_id for cell in found.cells} for name, found in course.assignments().items()}
-    own = known[assignment.name]
-    others: Mapping[str, int] = {name: len(claims & (ids - own)) for name, ids in known.items()}
-    most = max(others, key=lambda name: others[name])
-    return most if others[most] and not claims & (own - known[most]) else ""
+    return data
 
 
 def too_many(over: TooMany, exercise: str | None) -> str:

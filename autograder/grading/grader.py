@@ -21,7 +21,8 @@ from ..mistakes.diagnosis import Diagnostician
 from ..mistakes.learnt import Shelf
 from ..sandbox.parent import WarmParent
 from ..submission import read
-from ..submission.read import StrPath, SubmittedCell
+from ..submission.assignments import assignment_of
+from ..submission.read import StrPath
 from ..submission.restore import RestoredCell, restore
 from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
 from . import gate, trials
@@ -340,42 +341,37 @@ def _to_give(path: StrPath) -> str:
     return f" It holds {', '.join(shown)}." if shown else ""
 
 
-def assignment_of(submitted: Iterable[SubmittedCell], path: StrPath) -> course.Assignment | None:
-    """The course's assignment that a notebook belongs to, by its name or else by most of its cells; or None."""
-    known = course.assignments()
-    name = str(path).rsplit("/", 1)[-1].removesuffix(".ipynb")
-    if name in known:
-        return known[name]
-    claims = {cell.grade_id for cell in submitted}
-    hits = {n: len(claims & {c.grade_id for c in a.cells if c.grade_id != "setup"}) for n, a in known.items()}
-    best = max(hits, key=lambda name: hits[name], default=None)
-    return known[best] if best and hits[best] else None
-
-
 def read_program(path: StrPath, exercise: str | None = None) -> Program:
     """Read a notebook or a .py file, to be graded on one `exercise` or on all. Raises Unreadable."""
     wanted = [course.exercises()[exercise]] if exercise else None
-    data = read.read_bytes(path)
-    if str(path).endswith(".py"):
+    data = read.read_handed_in(path)
+    if _is_program(path, data):
         cells = [RestoredCell("code", read.read_script(data), "")]
         return Program(str(path), cells, "", wanted, list(course.exercises().values()))
-    submitted = read.read_notebook(data)
-    found = assignment_of(submitted, path)
+    submitted, is_script = read.read_notebook(data), read.is_script(data)
+    found = assignment_of(submitted, "" if is_script else path)
+    if found is None and is_script:
+        return Program(str(path), restore(submitted, ()), "", wanted, list(course.exercises().values()))
     if found is None and wanted:
         found = course.assignments()[wanted[0].assignment]
     if found is None:
         raise Unreadable(
-            "It is not a notebook of this course: neither its name nor its cells belong to an assignment"
+            "It is not a notebook of this course: neither its name nor its cells belong to an assignment, nor its title"
             f" ({', '.join(course.assignments())})."
         )
     every = list(found.exercises)
     return Program(str(path), restore(submitted, found.cells, found), found.name, wanted or every, every)
 
 
+def _is_program(path: StrPath, data: bytes) -> bool:
+    """Whether a file is called a .py file, and holds a program without cells."""
+    return ".py" in Path(path).suffixes and read.is_plain_script(data)
+
+
 def read_cells(path: StrPath) -> list[RestoredCell]:
     """The restored cells of a notebook or .py file of this course. Raises Unreadable."""
-    data = read.read_bytes(path)
-    if str(path).endswith(".py"):
+    data = read.read_handed_in(path)
+    if _is_program(path, data):
         return [RestoredCell("code", read.read_script(data), "")]
     submitted = read.read_notebook(data)
     found = assignment_of(submitted, path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -22,6 +23,7 @@ from email.parser import BytesHeaderParser
 from email.utils import parsedate_to_datetime
 from typing import IO, cast
 
+from ..submission import kinds
 from ..submission.read import StrPath
 from ..verdict import printable
 from .unpacking import Opener, Refused, is_archive, is_message
@@ -132,12 +134,13 @@ def _outer_parts(message: Part) -> Iterator[Part]:
 
 
 def _name_of(part: Part) -> str:
-    """The name of an attached notebook or archive, without folders; "" for anything else."""
+    """The name of an attached file that may be a notebook, or an archive, without folders; "" for anything else."""
     try:
         name = _text(make_header(decode_header(part.get_filename() or ""))).replace("\\", "/").rpartition("/")[2]
     except Exception:  # as above
         return ""
-    return name if name.lower().endswith(".ipynb") or (is_archive(name) and not is_message(name)) else ""
+    may_be_one = os.path.splitext(name)[1].strip().lower() in kinds.ENDINGS or is_archive(name)
+    return name if may_be_one and not is_message(name) else ""
 
 
 def _opened(part: Part) -> AbstractContextManager[IO[bytes]]:

@@ -32,6 +32,7 @@ from ..errors import Unreadable, UsageError
 from ..intake.identity import address
 from ..intake.layouts import MOODLE
 from ..intake.tables import is_canvas_student
+from ..intake.unpacking import is_archive
 from ..intake.worksheet import COLUMNS, Worksheet
 from ..nbgrader import exporting
 from ..nbgrader.standings import standings
@@ -411,7 +412,7 @@ def canvas_feedback(
             continue
         if grade.note.get("system") != "canvas":
             elsewhere.append(grade.student.id)
-        elif entry.lower().endswith(".ipynb"):
+        elif not is_archive(entry):
             pack.add(entry, feedback_notebook(assignment, grade.standing, verdict))
         elif entry.lower().endswith(".zip") and page is not None:
             inner = Pack()

@@ -8,14 +8,13 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from .. import course
 from ..errors import Unreadable, UsageError
 from ..intake import layouts, tables
 from ..intake.identity import FORGOTTEN, PARTICIPANT, Keys, Noted, difference, first_difference, keys_in
@@ -26,6 +25,7 @@ from ..intake.unpacking import is_archive, is_message
 from ..intake.worksheet import Worksheet
 from ..nbgrader.collecting import BoundedExtractor, without_suffix
 from ..submission import files, read
+from ..submission.assignments import assignment_of
 from ..submission.times import time_of
 from ..verdict import is_printable
 
@@ -92,8 +92,6 @@ class Collector:
         self.forget = set(forget)
         self.noted = Noted(results.all_handed_in(), assignment.name, forget)
         self.matcher = Matcher(students, self.noted)
-        self.marks = {name: _marks_of(a) for name, a in course.assignments(root).items()}
-        self.titles = {title: name for name, a in course.assignments(root).items() if (title := _title_of(a))}
         self.result = Collected()
         self.people: dict[str, list[Match]] = {}
         self.chosen: dict[str, Choice] = {}
@@ -293,21 +291,21 @@ class Collector:
         wanted = f"{self.assignment.name}.ipynb"
         named, fitting, others = [], [], []
         for place, path in hand_in.files:
-            name = place[-1]
-            if not name.lower().endswith(".ipynb"):
-                continue
-            with contextlib.suppress(Unreadable):
-                data = read.read_bytes(path)
-                choice = Choice(hand_in, place, self._own_name(hand_in, name), data, system)
-                assignment = self._assignment_of(data)
-                if assignment == self.assignment.name:
-                    fitting.append(choice)
-                elif choice.name == wanted and assignment is None:
-                    named.append(choice)  # whatever is wrong with it, grading tells the student
-                else:
-                    others.append((choice, assignment))
+            own = self._own_name(hand_in, place[-1])
+            try:
+                data = read.read_if_one(path)
+                found = assignment_of(read.read_notebook(data), root=self.root)
+                what = found.name if found else "of no assignment of this course"
+            except Unreadable as problem:
+                data, found, what = _bytes_of(path), None, _clause(str(problem))
+            if data is not None and found == self.assignment:
+                fitting.append(Choice(hand_in, place, own, data, system))
+            elif data is not None and own == wanted and found is None:
+                named.append(Choice(hand_in, place, own, data, system))  # grading tells the student what is wrong
+            else:
+                others.append(f"{shown(own)} is {what}")
         if not (fitting or named):
-            what = "; ".join(f"{shown(c.name)} is {a or 'of no assignment of this course'}" for c, a in others[:3])
+            what = "; ".join(others[:3])
             self._problem(
                 student, hand_in.owner, f"no notebook of {self.assignment.name} is in it{what and f' ({what})'}"
             )
@@ -330,20 +328,6 @@ class Collector:
         if best.name != wanted:
             self._remark(student, f"{quoted(best.name)} is taken, since its cells are this assignment's")
         return best
-
-    def _assignment_of(self, data: bytes) -> str | None:
-        """The assignment that has most of a notebook's cells, else its title; None if there is none."""
-        try:
-            cells = read.read_notebook(data)
-        except Unreadable:
-            return None
-        found = {mark for cell in cells for mark in (cell.id, cell.grade_id) if mark}
-        shares = {name: len(found & marks) / len(marks) for name, marks in self.marks.items() if marks}
-        best = max(shares, key=lambda name: (shares[name], name == self.assignment.name), default=None)
-        if best and shares[best] > 0:
-            return best
-        title = _title(cell.source for cell in cells if cell.cell_type == "markdown")
-        return self.titles.get(title) if title else None
 
     def _remark(self, student: str, text: str) -> None:
         self.result.remarks.append(f"{shown(student)}: {text}")
@@ -433,21 +417,9 @@ def _number(name: str) -> int:
     return int((found[1] or found[2])[:9]) if found else 0
 
 
-def _marks_of(assignment: Assignment) -> set[str]:
-    """The ids by which the cells of an assignment are known: the notebook's, and nbgrader's."""
-    cells = course.cells_in(assignment.path)
-    return {cell["id"] for cell in cells if cell.get("id")} | {cell.grade_id for cell in assignment.cells}
-
-
-def _title_of(assignment: Assignment) -> str:
-    cells = course.cells_in(assignment.path)
-    return _title(course.source_of(cell) for cell in cells if cell["cell_type"] == "markdown")
-
-
-def _title(texts: Iterable[str]) -> str:
-    """The first heading of a notebook, or ""."""
-    found = (re.search(r"^# *(\S.*)$", text, re.MULTILINE) for text in texts)
-    return next((" ".join(heading[1].split()) for heading in found if heading), "")
+def _clause(sentence: str) -> str:
+    """What is said of a file, "It is a PDF, …", behind its name."""
+    return sentence.removeprefix("It is ").rstrip(".")
 
 
 # --- downloads ------------------------------------------------------------------------------------

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..errors import DISK, Unreadable
-from . import read
+from . import kinds, read
 from .read import StrPath
 
 MAX_NAMES = 2_000  # of files and folders beside a notebook
 MAX_FOLDERS = 20
+MAX_TRIED = 50  # of which the content is looked at, to name a notebook that is called otherwise
 MAX_COPIED = 200 * 2**20  # bytes of all files beside a notebook
 MAX_NAME = 128  # characters of a student's name: a column of the gradebook
 MAX_NAME_BYTES = 240  # a file name made from it gets a suffix and may have at most 255
@@ -115,10 +116,16 @@ def read_bytes(path: StrPath) -> bytes:
         return read.read_bytes(os.path.basename(path), folder)
 
 
+def read_notebook_bytes(path: StrPath) -> bytes:
+    """The notebook `submitted/STUDENT/ASSIGNMENT/FILE`, without its outputs if it is large. Raises Unreadable."""
+    with _entered(os.path.dirname(path)) as folder:
+        return read.read_handed_in(os.path.basename(path), folder)
+
+
 def read_submission(path: StrPath) -> tuple[list[read.SubmittedCell], str, str]:
     """Return (cells, "", digest of the notebook's bytes), or ([], the reason why it cannot be read, "")."""
     try:
-        data = read_bytes(path)
+        data = read_notebook_bytes(path)
         return read.read_notebook(data), "", hashlib.sha256(data).hexdigest()
     except Unreadable as error:
         return [], str(error) + _others(path), ""
@@ -274,6 +281,16 @@ def _others(path: StrPath) -> str:
     found = names(folder)
     if name in found or not os.path.isdir(folder):
         return ""
-    others = sorted(other for other in found if other.endswith(".ipynb"))[:3]
+    others = _notebooks_in(folder, found)[:3]
     said = f" The folder holds {', '.join(ascii(n)[1:-1][:80] for n in others)} instead." if others else ""
     return f" It should be called {name}.{said}"
+
+
+def _notebooks_in(folder: StrPath, names: Iterable[str]) -> list[str]:
+    """Those of the names in `submitted/STUDENT/ASSIGNMENT` that are notebooks by their ending, or by their content."""
+    with contextlib.suppress(Unreadable), _entered(folder) as top:
+        may_be = sorted(name for name in names if os.path.splitext(name)[1].strip().lower() in kinds.ENDINGS)[
+            :MAX_TRIED
+        ]
+        return [name for name in may_be[:MAX_TRIED] if name.endswith(".ipynb") or read.may_be_one(name, top)]
+    return []
