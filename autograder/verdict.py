@@ -26,6 +26,7 @@ MEASURES = {"loss": "nats a token above the rules", "bytes": "bytes of state a t
 JOINERS = str.maketrans("", "", "\u200c\u200d")  # characters that join or separate letters and show nothing themselves
 NOT_RECORDED = -1.0  # in place of points
 # how the reasons of failed checks begin, by which `report` words what several checks have in common
+NOT_READ = "No readable definition"  # how a reason begins that is about the text alone
 NOT_TRIED = "Not tried, since an easier case is wrong already: "
 RAISED = "Your code raised "
 STOPPED_WITH = "It stopped with "

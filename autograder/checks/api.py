@@ -24,7 +24,7 @@ import pytest
 import torch
 
 from ..sandbox.inside import wire
-from ..verdict import CATEGORIES
+from ..verdict import CATEGORIES, NOT_READ
 from . import source_text
 from .proxies import StudentError, Submission, largest, sentence_start
 
@@ -450,6 +450,12 @@ def unchanged(submission: Submission) -> None:
         raise CheckFailed("It changed one of its inputs in place; the caller still needs that tensor as it was.")
 
 
+def not_read(submission: Submission, name: str) -> CheckFailed:
+    """What a check raises if the text of an answer cannot be read: nothing else is said of it, and no mistake named."""
+    submission.note("not read", True)  # as no mistake is
+    return CheckFailed(f"{NOT_READ} of `{name}` was found.")
+
+
 def does_without(submission: Submission, name: str, forbidden: Iterable[str]) -> None:
     """Raises CheckFailed if the text of the function `name`, or of a helper, uses one of the `forbidden` names.
 
@@ -461,7 +467,7 @@ def does_without(submission: Submission, name: str, forbidden: Iterable[str]) ->
     try:
         found = source_text.reaches(submission.source(name), frozenset(forbidden))
     except source_text.NoDefinition:
-        raise CheckFailed(f"No readable definition of `{name}` was found.") from None
+        raise not_read(submission, name) from None
     if found:
         calls = ", ".join(f"`{call}`" for call in found[:5])
         raise CheckFailed(f"It uses {calls}, itself or in a helper.")

@@ -24,10 +24,16 @@ MAX_NAME = 60
 MAX_KEPT = 8_000  # characters of a cell, to keep its syntax tree: most take 0.1 MB, and at worst it takes 3
 KEPT = 48  # trees: of the cells of one submission, and of the right answers to its exercises
 
+FAILS = (SyntaxError, ValueError, RecursionError, MemoryError)  # of Python's parser
+
 T = TypeVar("T")
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 # Lines that IPython understands and Python does not: magics, shell commands, a question mark at the end.
+COMMANDS = re.compile(r"^([ \t]*)(?![ \t])(?:[%!].*|[^#\n\"']*=[ \t]*[%!].*)$", re.MULTILINE)
 SPECIAL = re.compile(r"^([ \t]*)(?![ \t])(?:[%!?].*|[^#\n]*=[ \t]*[%!].*|.*\?)$", re.MULTILINE)
+PROMPTED = re.compile(r"\A\s*(?:>>>|In ?\[\d)|\A\n*[ \t]|^[ \t]*>>> ", re.MULTILINE)  # or indented: as IPython takes it
+WRITTEN = re.compile(r"\s*%%(?:writefile|file)[ \t]+(?:-a[ \t]+)?[\"']?(?:\./)?(\w+)\.py\b")  # a module, by its cell
+IN_PLACE = ("copy_", "append", "extend", "update", "set_")  # methods by which a value goes on
 # torch's attention in all its forms.
 TORCHS_ATTENTION = {
     *("scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention", "flex_attention"),
@@ -96,6 +102,7 @@ def reaches(source: Source, names: Collection[str]) -> list[str]:
     early = {}
     for tree in trees[: source.before]:
         early.update(_defined(tree))
+    modules = {found[1]: _defined(tree_of(cell)) for cell in source.cells if (found := WRITTEN.match(cell))}
     start = early.get(source.name) or known.get(source.name)
     if start is None:
         raise NoDefinition(source.name)
@@ -106,13 +113,16 @@ def reaches(source: Source, names: Collection[str]) -> list[str]:
             continue
         seen.add(id(node))
         if isinstance(node, ast.Import | ast.ImportFrom):
-            found |= _imported(node, names, name)
+            if written := _from_written(node, modules, name):
+                waiting += written
+            elif not _is_of(node, modules):
+                found |= _imported(node, names, name)
             continue
         own = _bound_in(node)
-        methods = _methods(node)
-        for part in ast.walk(node):
+        for part in _working(node):
             if isinstance(part, ast.Import | ast.ImportFrom):
-                found |= _imported(part, names)
+                if not _is_of(part, modules):
+                    found |= _imported(part, names)
             elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in own:
                 if part.id in known:
                     waiting.append((part.id, known[part.id]))
@@ -120,13 +130,67 @@ def reaches(source: Source, names: Collection[str]) -> list[str]:
                     found.add(part.id)
             elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and part.attr in names:
                 base = part.value.id if isinstance(part.value, ast.Name) else ""
-                if not (base in ("self", "cls") and part.attr in methods) and part.attr not in _methods(
-                    known.get(base)
-                ):
+                if base in modules and part.attr in modules[base]:
+                    waiting.append((part.attr, modules[base][part.attr]))
+                elif base not in ("self", "cls") and part.attr not in _methods(known.get(base)):
                     found.add(f"{base}.{part.attr}"[-MAX_NAME:])
             elif isinstance(part, ast.Call) and _last_name(part.func) in BY_NAME:
                 found |= {a.value for a in part.args if isinstance(a, ast.Constant) and a.value in names}
     return sorted(found)
+
+
+def _working(node: ast.AST) -> list[ast.AST]:
+    """The parts of a definition that may make its result: without its asserts, and what only these read."""
+    if not isinstance(node, Definition):
+        return list(ast.walk(node))
+    left_out: set[int] = set()
+    parts = list(ast.walk(node))
+    for statement in parts:
+        if _only_tests(statement):
+            left_out |= {id(part) for part in ast.walk(statement)}
+    read = {
+        part.id
+        for part in parts
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and id(part) not in left_out
+    }
+    for statement in parts:
+        if isinstance(statement, ast.Assign) and all(
+            isinstance(target, ast.Name) and target.id not in read for target in statement.targets
+        ):
+            left_out |= {id(part) for part in ast.walk(statement)}
+    return [part for part in parts if id(part) not in left_out]
+
+
+def _only_tests(node: ast.AST) -> bool:
+    """Whether a statement tests or prints something, and keeps nothing of it."""
+    is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    name = (_last_name(node.value.func) or "") if is_call else ""
+    if not (isinstance(node, ast.Assert) or name == "print" or name.startswith("assert")):
+        return False
+    for part in ast.walk(node):
+        keeps = isinstance(part, ast.Call) and (
+            _last_name(part.func) in IN_PLACE or any(one.arg == "out" for one in part.keywords)
+        )
+        if keeps or isinstance(part, ast.NamedExpr):
+            return False
+    return True
+
+
+def _is_of(node: ast.Import | ast.ImportFrom, modules: Collection[str]) -> bool:
+    """Whether an import takes from a module that a cell has written."""
+    if isinstance(node, ast.ImportFrom):
+        return node.module in modules
+    return all(alias.name in modules for alias in node.names)
+
+
+def _from_written(
+    node: ast.Import | ast.ImportFrom, modules: Mapping[str, Mapping[str, ast.AST]], name: str
+) -> list[tuple[str, ast.AST]]:
+    """What `name` is, by an import from a module that a cell has written: its name there, and its definition."""
+    if not isinstance(node, ast.ImportFrom) or node.module not in modules:
+        return []
+    there = modules[node.module]
+    return [(one.name, there[one.name]) for one in node.names if _bound(one) == name and one.name in there]
 
 
 def outside_triton(source: Source) -> list[str]:
@@ -220,7 +284,7 @@ def definition(source: Source) -> str:
     for index, cell in enumerate(cells):
         node = _defined(tree_of(cell)).get(source.name)
         if node is not None:
-            found[index < source.before] = ast.get_source_segment(cell, node) or ""
+            found[index < source.before] = ast.get_source_segment(readable(cell), node) or ""
     if not found:
         raise NoDefinition(source.name)
     return found.get(True) or found[False]
@@ -431,15 +495,53 @@ def own_tree_of(text: str) -> ast.Module:
     return _read_by(_parsed, text)
 
 
+def readable(text: str) -> str:
+    """A cell as Python reads it, line by line: without prompts, indentation and magics; as it is if nothing helps."""
+    for attempt in _attempts(text):
+        if _parses(attempt):
+            return attempt
+    return text
+
+
 def _read_by(parse: Callable[[str], ast.Module], text: str) -> ast.Module:
-    if len(text) > MAX_LENGTH or text.count(".") > MAX_PARTS or text.count("{") > MAX_PARTS:
-        return ast.Module(body=[], type_ignores=[])
-    for attempt in (text, SPECIAL.sub(r"\1pass", text)):
+    for attempt in _attempts(text):
         try:
             return parse(attempt)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except FAILS:
             continue
     return ast.Module(body=[], type_ignores=[])
+
+
+def _parses(text: str) -> bool:
+    try:
+        (_kept if len(text) <= MAX_KEPT else _parsed)(text)
+        return True
+    except FAILS:
+        return False
+
+
+def _attempts(text: str) -> Iterator[str]:
+    """The ways to read a cell, each with as many lines: as it is, as IPython takes it, and without its commands."""
+    if len(text) > MAX_LENGTH or text.count(".") > MAX_PARTS or text.count("{") > MAX_PARTS:
+        return
+    yield text
+    plain = _as_ipython_takes_it(text) if PROMPTED.search(text) else text
+    yield from dict.fromkeys(one for one in _without_commands(plain) if one != text)
+
+
+def _without_commands(text: str) -> tuple[str, str, str]:
+    return text, COMMANDS.sub(r"\1pass", text), SPECIAL.sub(r"\1pass", text)
+
+
+def _as_ipython_takes_it(text: str) -> str:
+    """A cell without what IPython takes away before it reads it: the indentation of all of it, and prompts."""
+    from IPython.core.inputtransformer2 import classic_prompt, ipython_prompt, leading_indent
+
+    start = len(text) - len(text.lstrip("\n"))
+    lines = text[start:].splitlines(keepends=True)
+    for transform in (leading_indent, classic_prompt, ipython_prompt):
+        lines = transform(lines)
+    return "\n" * start + "".join(lines)
 
 
 def _parsed(text: str) -> ast.Module:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import course
-from ..verdict import CATEGORIES, PLACE, Diagnosis
+from ..verdict import CATEGORIES, NOT_READ, PLACE, Diagnosis
 from .lines import raised_at
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def place(run: ExerciseRun) -> Diagnosis | None:
     Two things are certain: that all failures are errors raised at one line, and that what fails is of few kinds
     while all values are right.
     """
-    failed = run.rejected()
+    failed = [check for check in run.rejected() if not check.reason.startswith(NOT_READ)]
     if line := raised_at(run.places.get(check.name) for check in failed):
         if BLANK in line:
             return None

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ...checks import source_text
-from ...checks.api import CheckFailed
+from ...checks.api import CheckFailed, not_read
 from ...checks.proxies import Submission
 from ...sandbox.replies import Launched
 
@@ -36,7 +36,7 @@ def is_kernel(submission: Submission, name: str) -> None:
     try:
         found = source_text.outside_triton(submission.source(name))
     except source_text.NoDefinition:
-        raise CheckFailed(f"No readable definition of `{name}` was found.") from None
+        raise not_read(submission, name) from None
     if found:
         submission.note("no kernel", False)  # which no value shows
         listed = ", ".join(f"`{one}`" for one in found[:5])
