@@ -422,7 +422,7 @@ class Blame:
         assignment = course.assignments()[course.exercises()[run.exercise].assignment]
         carried = [base for base in assignment.bases if base in course.exercises()]
         said = [failure.message for failure in run.errors.values() if failure.type == "NameError"]
-        if not any(f"'{base}'" in message for base in carried for message in said):
+        if not any(f"{mark}{base}{mark}" in message for base in carried for message in said for mark in "'`"):
             return []
         workspace.begin_exercise(run.exercise)  # here and in what follows, no solution to this one can have been seen
         kinds = workspace.kinds(carried)

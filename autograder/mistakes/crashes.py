@@ -108,6 +108,37 @@ RULES = (
         r"local variable '(\w{1,60})'",
         "`{0}` has no value yet when this line runs: the lines that set it come later, or were passed over.",
     ),
+    # --- names that are not there where it is graded, as sandbox/inside/unavailable.py says it ---
+    Rule(
+        "not-installed",
+        "NameError",
+        r"^`(\w{1,60})` is not installed where this was graded",
+        "`{0}` is not installed where this was graded, so a line that uses it stops.",
+    ),
+    Rule(
+        "not-installed",
+        "NameError",
+        r"^`(\w{1,60})` comes from `[\w.]{1,100}`, which is not installed where this was graded",
+        "What `{0}` comes from is not installed where this was graded, so a line that uses it stops.",
+    ),
+    Rule(
+        "removed",
+        "NameError",
+        r"^`(\w{1,60})` was removed by `%reset` in (code cell \d{1,5}):",
+        "`%reset` in {1} removed `{0}`: take it away, or define and import again below it what you use.",
+    ),
+    Rule(
+        "removed",
+        "NameError",
+        r"^`(\w{1,60})` was removed in (code cell \d{1,5}):",
+        "What is done in {1} removed `{0}`, which this line uses: take that away, or define it again below.",
+    ),
+    Rule(
+        "not-installed",
+        "ModuleNotFoundError",
+        r"^There is no module `(\w{1,60})`",
+        "`{0}` is not installed where this was graded, so a line that imports it stops.",
+    ),
     # --- None, tuples and plain numbers ---
     Rule("not-interpreted", "AttributeError", r"^'NoneType' object has no attribute 'to_tensor'", NOT_INTERPRETED),
     Rule(

@@ -252,13 +252,13 @@ class RequestHandler:
 
         "value_error" says whether it is a ValueError, of whatever subclass; "by_kit", whether the kit raised it.
         """
+        sentence = self.explain(error)  # first: it may change what the error says
         try:
             message = str(error)
         except Exception:
             message = "(its message cannot be shown)"
         if isinstance(error, wire.WireError):
             message = f"What your code returned cannot be used: {message}"
-        sentence = self.explain(error)
         if sentence and sentence not in message[:200]:
             message = f"{sentence} {message}"
         return {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import io
 import re
 import sys
 import traceback
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
@@ -30,6 +32,7 @@ MAX_IMAGE = 500_000  # bytes of one picture
 MAX_OUTPUTS = 30  # outputs that a cell may show
 MAX_NOTEBOOK = 3_000_000  # bytes that a whole notebook may show
 # Magics, shell commands and questions can only be at the start of a line, after an equals sign, or at its end.
+UNKNOWN_MAGIC = re.compile(r"(\s*)%%(\w+)[^\n]*\n")  # the first line of a cell
 MAYBE_SPECIAL = re.compile(r"^[ \t\f]*[!?%,;/]|=[\s\\]*[%!]|\?[ \t\f\r]*$", re.MULTILINE)
 SHOWN_TYPES = ("text/plain", "image/png")  # the types that feedback can show without trusting them
 
@@ -212,8 +215,11 @@ class Shell(InteractiveShell):
             return failed
         error = result.error_in_exec
         sentence = unavailable.sentence_for(error)
+        if sentence is None and unavailable.wants_gpu(code_obj, error):
+            sentence = unavailable.NO_GPU
         if sentence:
             unavailable.tell(sentence)
+            unavailable.note_names(code_obj, error, sentence, self.user_ns)
         if first is not None:
             result.error_in_exec = first
         return not (unavailable.has_messages() and isinstance(error, Exception))
@@ -229,6 +235,7 @@ class Shell(InteractiveShell):
     def showtraceback(self, exc_tuple: Any = None, *args: Any, **kwargs: Any) -> None:
         handled: Any = sys.exc_info()
         kind, error, _ = exc_tuple or handled
+        unavailable.sentence_for(error)  # what it says may be this
         try:
             lines = self.InteractiveTB.stb2text(self.InteractiveTB.structured_traceback(*handled)).split("\n")
         except Exception:
@@ -246,15 +253,31 @@ class Shell(InteractiveShell):
         self.outputs.start()
         unavailable.pop_messages()
         self.cell_name = name
+        there = {one: isinstance(value, ModuleType) for one, value in self.user_ns.items() if not one.startswith("_")}
+        source = self._with_magics_that_are_there(source)
         streams = sys.stdout, sys.stderr, sys.stdin
         sys.stdout, sys.stderr = _Stream(self.outputs, "stdout"), _Stream(self.outputs, "stderr")
         try:
             result = self.run_cell(source, store_history=False)
         finally:
             sys.stdout, sys.stderr, sys.stdin = streams
+        gone = there.keys() - self.user_ns.keys()
+        unavailable.note_removed(gone, [one for one in gone if there[one]], source, name)
         outputs = self.outputs.finish()
         self.outputs.end_with(unavailable.pop_messages())
         return outputs, result.error_before_exec or result.error_in_exec
+
+    def _with_magics_that_are_there(self, source: str) -> str:
+        """A cell of Python below a magic that is not installed here, such as `%%memit`, without that: it runs."""
+        found = UNKNOWN_MAGIC.match(source)
+        if not found or self.find_cell_magic(found[2]) is not None:
+            return source
+        try:
+            ast.parse(self.transform_cell(source[found.end() :]))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return source
+        unavailable.tell(unavailable.NO_MAGIC.format(f"%%{found[2]}"))
+        return f"{found[1]}#\n{source[found.end() :]}"
 
 
 def _stay(code: object = None) -> None:

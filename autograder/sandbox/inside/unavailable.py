@@ -10,6 +10,7 @@ import asyncio
 import asyncio.selector_events
 import builtins
 import contextlib
+import dis
 import errno
 import fcntl
 import functools
@@ -31,15 +32,19 @@ import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import IPython
+import IPython.core.debugger
 import torch
 import torch.cuda.profiler
+from IPython.core.error import UsageError
 from torch.utils.data import DataLoader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterator
     from typing import NoReturn
 
-RUNS_ON = "while this notebook is graded; the rest of it runs on."
+ON = "; the rest of it runs on."
+RUNS_ON = f"while this notebook is graded{ON}"
 NO_NETWORK = f"There is no network {RUNS_ON}"
 NO_PROCESS = f"No other program or process can be started {RUNS_ON}"
 NO_WORKERS = f"A DataLoader gets no worker processes {RUNS_ON}"
@@ -51,8 +56,19 @@ NO_EXIT = f"exit() does nothing {RUNS_ON}"
 NO_GPU = f"There is no GPU {RUNS_ON}"
 NO_FILE = f"The only files are the notebook's own, in its own folder, {RUNS_ON}"
 NO_MODULE = "There is no module `{}` " + RUNS_ON
+NO_MAGIC = "There is no magic `{}` " + RUNS_ON
+NO_PLATFORM = "`{}` is there on {} alone, and not " + RUNS_ON
+NOT_INSTALLED = "is not installed where this was graded"
 NOT_ALLOWED = f"The system allows only what computing needs {RUNS_ON}"
 
+# names that a service puts into its notebooks, without an import
+OF_PLATFORMS = {
+    **dict.fromkeys(("dbutils", "spark", "sc", "sqlContext", "displayHTML"), "Databricks"),
+    **dict.fromkeys(("mssparkutils", "notebookutils"), "Microsoft Fabric"),
+}
+ASKS_FOR_GPU = {"is_available", "device_count", "is_cuda", "list_physical_devices", "gpu_device_name"}
+OF_GPU = re.compile(r"\b(?:cuda|gpu)", re.IGNORECASE)
+NO_MAGIC_ERRORS = re.compile(r"agic (?:function )?`(%{1,2}\w{1,60})` not found")
 NO_GPU_ERRORS = re.compile(r"not compiled with CUDA|NVIDIA driver|No CUDA GPUs")  # torch's own words
 FEW_THREADS_ERRORS = re.compile(r"can't start new thread|Resource temporarily unavailable")
 NO_FILE_ERRORS = re.compile(r"open file failed|Parent directory .* does not exist")
@@ -60,6 +76,7 @@ REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS)
 
 _messages: list[str] = []
 _ever: set[str] = set()
+_why_not: dict[str, str] = {}  # why a name has no value, as a clause; "*" is for any, from a star import
 
 
 def tell(sentence: str) -> None:
@@ -115,6 +132,10 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 def _of_natural(error: BaseException) -> str | None:
     """The sentence about an error that Python, torch or the kernel raised by itself, or None."""
+    if isinstance(error, NameError):
+        return _of_name(error)
+    if isinstance(error, UsageError) and (magic := NO_MAGIC_ERRORS.search(str(error)[:200])):
+        return NO_MAGIC.format(magic[1])
     if isinstance(error, ModuleNotFoundError) and error.name:
         return NO_MODULE.format(error.name[:100])
     if isinstance(error, OSError):
@@ -125,6 +146,77 @@ def _of_natural(error: BaseException) -> str | None:
         known = {NO_GPU: NO_GPU_ERRORS, NO_FILE: NO_FILE_ERRORS, FEW_THREADS: FEW_THREADS_ERRORS}
         return next((sentence for sentence, words in known.items() if words.search(message)), None)
     return None
+
+
+# --- names that have no value, and why ----------------------------------------------------------------
+
+
+def _of_name(error: NameError) -> str | None:
+    """The sentence about a name without a value, if there is a reason, which then is what the error says."""
+    name = error.name
+    if isinstance(error, UnboundLocalError) or not isinstance(name, str):
+        return None
+    if name in OF_PLATFORMS and name not in _why_not:
+        return NO_PLATFORM.format(name, OF_PLATFORMS[name])
+    clause = _why_not.get(name) or (_why_not.get("*") or "").replace("*", name)
+    if clause:
+        error.args = (clause,)
+    return clause or None
+
+
+def note_names(code: types.CodeType, error: BaseException, sentence: str, defined: Collection[str]) -> None:
+    """Note why names have no value that a statement would have given one, if this sentence is about its error."""
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    for name, module in _names_of(code):
+        if name in defined:
+            continue
+        if missing and module and module.partition(".")[0] == missing.partition(".")[0]:
+            own = name == missing
+            clause = f"`{name}` {NOT_INSTALLED}" if own else f"`{name}` comes from `{missing}`, which {NOT_INSTALLED}"
+        else:
+            clause = f"`{name}` has no value, since {_clause(sentence, missing)}"
+        _why_not[name] = clause[:500]
+
+
+def _clause(sentence: str, missing: str | None) -> str:
+    if missing:
+        return f"`{missing[:100]}` {NOT_INSTALLED}"
+    clause = sentence.removesuffix(ON).removesuffix(".")
+    return clause[:1].lower() + clause[1:]
+
+
+def _names_of(code: types.CodeType) -> Iterator[tuple[str, str]]:
+    """The global names to which a statement gives a value, each with the module that it imports it from, if it does."""
+    module = ""
+    for step in dis.get_instructions(code):
+        if step.opname == "IMPORT_NAME":
+            module = str(step.argval)
+        elif step.opname in ("STORE_NAME", "STORE_GLOBAL"):
+            yield str(step.argval), module
+        elif step.opname == "IMPORT_STAR" or (step.opname == "CALL_INTRINSIC_1" and "STAR" in step.argrepr):
+            yield "*", module
+        elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL"):
+            module = ""  # it is more than an import
+
+
+def note_removed(names: Collection[str], modules: Collection[str], source: str, cell: str) -> None:
+    """Note that a cell has removed names, those of `modules` among them."""
+    by = " by `%reset`" if re.search(r"^[ \t]*%reset\b", source, re.MULTILINE) else ""
+    for name in names:
+        again = "import it" if name in modules else "define it"
+        _why_not[name] = f"`{name}` was removed{by} in {cell}: {again} again below that"
+
+
+def wants_gpu(code: types.CodeType, error: BaseException) -> bool:
+    """Whether a statement of a cell has raised an error itself, by `assert` or `raise`, since there is no GPU."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or last.tb_frame.f_code is not code or torch.cuda.is_available():
+        return False
+    raises = any(step.offset == last.tb_lasti and step.opname == "RAISE_VARARGS" for step in dis.get_instructions(code))
+    said = [const for const in code.co_consts if isinstance(const, str)]
+    return raises and bool(ASKS_FOR_GPU.intersection(code.co_names) or any(map(OF_GPU.search, said)))
 
 
 # --- explanations of what the lock refuses, and stand-ins -------------------------------------------
@@ -149,6 +241,8 @@ def install() -> None:
     builtins.input = getpass.getpass = no_input
     _install_hand_in()
     sys.breakpointhook = pdb.set_trace = no_debugger
+    IPython.core.debugger.set_trace = IPython.core.debugger.Pdb.set_trace = no_debugger
+    IPython.embed = no_debugger  # pyright: ignore[reportAttributeAccessIssue]
     torch.compile = uncompiled
     DataLoader._get_iterator = _without_workers
     ThreadPoolExecutor._adjust_thread_count = _with_those_that_run
