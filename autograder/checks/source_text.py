@@ -437,10 +437,26 @@ def is_stub(text: str, name: str) -> bool:
 
     Besides that, these hold nothing but their docstring and a call of `super().__init__`.
     """
-    node = _defined(tree_of(text)).get(name)
+    return _is_unwritten_one(_defined(tree_of(text)).get(name))
+
+
+def _is_unwritten_one(node: ast.AST | None) -> bool:
     methods = node.body if isinstance(node, ast.ClassDef) else [node]
     functions = [method for method in methods if isinstance(method, ast.FunctionDef)]
     return bool(functions) and all(map(_is_unwritten, functions))
+
+
+def ends_unwritten(text: str, name: str, released: str) -> bool:
+    """Whether a cell defines `name` several times: at last as a stub, or as the text `released` does, and before not."""
+    every = [node for node in tree_of(text).body if isinstance(node, Definition) and node.name == name]
+    if len(every) < 2 or not (_is_unwritten_one(every[-1]) or _is_in(every[-1], released)):
+        return False
+    return any(not _is_unwritten_one(one) and not _is_in(one, released) for one in every[:-1])
+
+
+def _is_in(node: ast.AST, text: str) -> bool:
+    """Whether a text has the same definition."""
+    return any(ast.dump(node) == ast.dump(other) for other in tree_of(text).body)
 
 
 def _is_unwritten(function: ast.FunctionDef) -> bool:

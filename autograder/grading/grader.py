@@ -42,6 +42,7 @@ ATTEMPTS = 3  # for a submission if its process was ended, perhaps from outside
 MAX_LISTED = 1000  # notebooks in a folder, of which the message names the first few
 
 TWICE = "`{0}` is graded as {1} defines it, and that is not written yet: move your code from {2} there."
+TWICE_IN_ONE = "You define `{0}` twice in {1}, and the last one counts, which is not written yet: take that one away."
 
 log = logging.getLogger(__name__)
 
@@ -292,6 +293,8 @@ class Grader:
             workspace.named[exercise.name] = [each for each in diagnosis if not each.base]
         if run.failed() and (cells := workspace.unwritten_beside(exercise.name)):
             diagnosis = [Diagnosis("defined-twice", TWICE.format(exercise.name, *cells))]
+        elif run.failed() and (cell := workspace.unwritten_below(exercise.name)):
+            diagnosis = [Diagnosis("defined-twice", TWICE_IN_ONE.format(exercise.name, cell))]
         if diagnosis is None and (not run.rejected() or workspace.is_stub(exercise.name)):
             diagnosis = []
         outcome = Outcome(

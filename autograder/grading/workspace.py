@@ -20,6 +20,7 @@ from ..checks.source_text import (
     NoDefinition,
     Source,
     definition,
+    ends_unwritten,
     is_stub,
     names_in,
     names_used_by,
@@ -34,6 +35,7 @@ from ..sandbox.inside import wire
 from ..sandbox.jail import Limits
 from ..sandbox.parent import WarmParent
 from ..sandbox.replies import Change, World
+from ..submission.pasted import no_python
 from ..submission.restore import RestoredCell
 from ..verdict import Diagnosis, Outcome
 from .outputs import clean_outputs
@@ -42,6 +44,7 @@ from .watchdog import Endless, watching
 MAX_RESTARTS = 8
 MAX_APART, MAX_NAMES = 3, 500  # of names that may be a slip for an exercise's: difference in length, how many are tried
 MAX_SHOWN = 6 * 2**20  # bytes of outputs kept for a notebook; the limits for one cell are in outputs.py
+NO_SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 TICK = 0.001  # seconds after which a candidate answers at the earliest
 OF_CELLS = ("cell", "bind", "worlds")  # requests in which nothing of a check goes to the child
 NOTES = {
@@ -496,15 +499,39 @@ class Workspace:
             if _defines(self.cells[index], name) or (graded and start <= index < end):
                 if isinstance(error, Stopped):
                     return error.status, f"`{name}` is not defined: {error}."
+                if said := self._no_python(index, error):
+                    return "error", f"`{name}` is not defined: {said}"
                 return "error", f"`{name}` is not defined, since its code stopped with {error.what()}"
         near = near_name(name, [cell.code for cell in self.cells if cell.runs])
         slip = f" `{near}` is, but the name must be exactly `{name}`." if near else ""
         return "missing", f"`{name}` is not defined.{slip}"
 
+    def _no_python(self, index: int, error: StudentError) -> str:
+        """A sentence on what is no Python in a cell that has an error of syntax; "" if that is not plain."""
+        cell = self.cells[index]
+        said = no_python(cell.code, self._name(index)) if error.failure.type in NO_SYNTAX else ""
+        return f"{said} This cell was turned to Markdown: turn it back to code." if said and cell.turned else said
+
     def is_untouched(self, name: str) -> bool:
         """Whether the cell that defines `name` is as it was released: a stub, or the original to be fixed."""
         cell = self._defining(name)
-        return cell is not None and (is_stub(cell.source, name) or self._is_as_released(cell))
+        if cell is None or self.unwritten_below(name):
+            return False
+        return is_stub(cell.source, name) or self._is_as_released(cell)
+
+    def unwritten_below(self, name: str) -> str | None:
+        """The one cell that defines `name`, if it does so twice and the last one, which counts, is as it was released.
+
+        As it is named, such as "code cell 7".
+        """
+        cell = self._defining(name)
+        if cell is None:
+            return None
+        known = cell.known
+        released = known and not known.locked and (known.blank or course.released_of(known.source))
+        if not ends_unwritten(cell.source, name, released or ""):
+            return None
+        return self._name(next(index for index, other in enumerate(self.cells) if other is cell))
 
     @staticmethod
     def _is_as_released(cell: RestoredCell) -> bool:
@@ -745,4 +772,6 @@ def _keeps_parts(cell: RestoredCell) -> bool:
 
 
 def _defines(cell: RestoredCell, name: str) -> bool:
-    return re.search(rf"^[ \t]*(class|def)[ \t]+{name}\b", cell.code, re.MULTILINE) is not None
+    return (
+        re.search(rf"^[ \t]*(?:>>> |In ?\[\d+\]: ?)?(?:class|def)[ \t]+{name}\b", cell.code, re.MULTILINE) is not None
+    )

@@ -26,6 +26,7 @@ class RestoredCell:
     lesson: bool = False
     copy_of: str | None = None  # in a duplicate cell: the grade id that it claims too
     lent: str = ""
+    turned: bool = False  # whether it was handed in as a cell of another type
     number: int = 0  # among the code cells of what was handed in, from 1, as JupyterLab counts them; 0 if unknown
 
     @property
@@ -69,7 +70,8 @@ def restore(
         elif claim.grade_id not in seen:
             seen.add(claim.grade_id)
             source = claim.source if claim.locked else cell.source
-            cells.append(RestoredCell(claim.cell_type, source, cell.id, known=claim, number=number))
+            turned = not claim.locked and cell.cell_type != claim.cell_type
+            cells.append(RestoredCell(claim.cell_type, source, cell.id, known=claim, turned=turned, number=number))
             if claim.locked and (own := _own_text(cell, claim)):
                 cells.append(RestoredCell(_kind_of_text(cell), own, "", copy_of=claim.grade_id))
         elif claim.locked:
