@@ -447,7 +447,7 @@ def _is_unwritten_one(node: ast.AST | None) -> bool:
 
 
 def ends_unwritten(text: str, name: str, released: str) -> bool:
-    """Whether a cell defines `name` several times: at last as a stub, or as the text `released` does, and before not."""
+    """Whether a cell defines `name` several times, the last time as a stub or as `released`, and before that not."""
     every = [node for node in tree_of(text).body if isinstance(node, Definition) and node.name == name]
     if len(every) < 2 or not (_is_unwritten_one(every[-1]) or _is_in(every[-1], released)):
         return False

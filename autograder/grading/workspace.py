@@ -772,6 +772,5 @@ def _keeps_parts(cell: RestoredCell) -> bool:
 
 
 def _defines(cell: RestoredCell, name: str) -> bool:
-    return (
-        re.search(rf"^[ \t]*(?:>>> |In ?\[\d+\]: ?)?(?:class|def)[ \t]+{name}\b", cell.code, re.MULTILINE) is not None
-    )
+    defines = rf"^[ \t]*(?:>>> |In ?\[\d+\]: ?)?(?:class|def)[ \t]+{name}\b"
+    return re.search(defines, cell.code, re.MULTILINE) is not None

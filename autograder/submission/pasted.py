@@ -1,4 +1,4 @@
-"""Says what a code cell holds that is no Python, where a line shows it: fences of Markdown, marks of a merge conflict."""
+"""Says what in a code cell is no Python, where a line shows it: Markdown's fences, the marks of a merge conflict."""
 
 from __future__ import annotations
 
