@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from .. import course
 from ..errors import Unreadable, UsageError
 from ..intake import layouts, tables
 from ..intake.identity import FORGOTTEN, PARTICIPANT, Keys, Noted, difference, first_difference, keys_in
@@ -92,6 +93,7 @@ class Collector:
         self.forget = set(forget)
         self.noted = Noted(results.all_handed_in(), assignment.name, forget)
         self.matcher = Matcher(students, self.noted)
+        self.known = course.assignments(root)
         self.result = Collected()
         self.people: dict[str, list[Match]] = {}
         self.chosen: dict[str, Choice] = {}
@@ -294,7 +296,7 @@ class Collector:
             own = self._own_name(hand_in, place[-1])
             try:
                 data = read.read_if_one(path)
-                found = assignment_of(read.read_notebook(data), root=self.root)
+                found = assignment_of(read.read_notebook(data), known=self.known)
                 what = found.name if found else "of no assignment of this course"
             except Unreadable as problem:
                 data, found, what = _bytes_of(path), None, _clause(str(problem))

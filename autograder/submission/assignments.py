@@ -26,14 +26,14 @@ class Signs(NamedTuple):
 
 
 def assignment_of(
-    cells: Sequence[SubmittedCell], path: StrPath = "", root: StrPath | None = None
+    cells: Sequence[SubmittedCell], path: StrPath = "", known: Mapping[str, course.Assignment] | None = None
 ) -> course.Assignment | None:
-    """The assignment, of the course at `root` or here, that a notebook belongs to, or None.
+    """The assignment, of those `known` or of the course here, that a notebook belongs to, or None.
 
     Most of its cells' marks decide; without any, as in copies that other services save, its title, then the texts of
     its cells, then the name of the file.
     """
-    known = course.assignments(str(root) if root else None)
+    known = course.assignments() if known is None else known
     signs = _own(tuple(known.values()))
     found = {mark for cell in cells for mark in (cell.id, cell.grade_id) if mark}
     shares = {name: len(found & own.marks) / len(own.marks) for name, own in signs.items() if own.marks}

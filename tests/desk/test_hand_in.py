@@ -403,7 +403,7 @@ def test_certificates_are_checked():
     [
         (403, {"error": "You are not on the roster."}, "You are not on the roster."),
         (404, {"error": "There is no such course here."}, "There is no such course here."),
-        (413, b"<html>too large</html>", "The notebook is too large: clear its outputs, save it, and hand in again."),
+        (413, b"<html>too large</html>", "The notebook is too large: take large pictures and data out of its cells, save it, and hand in again."),
         (429, {"error": "You can hand in again at 18:05."}, "You can hand in again at 18:05."),
         (503, b"", "The desk is not running at the moment: try again in a few minutes."),
         (500, b"\xff", "The desk has refused this (HTTP 500)."),

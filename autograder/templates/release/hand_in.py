@@ -32,6 +32,7 @@ ADDRESS = ""  # of the course's desk: `autograder build` writes it here
 TIMEOUT = 30.0  # seconds without a word from the desk, after which it counts as gone
 TRIES = 5  # connections that may be cut, one after another, before it is asked for the answer now and then
 PAUSE = 2.0  # seconds between two such questions
+LARGE = 16 * 2**20  # bytes of a notebook that is sent as it is
 LARGEST = 8 * 2**20  # bytes of an answer
 SECRET = "DESK_KEY"  # a name in the environment, or among Colab's secrets, for the key
 HERE = ("localhost", "127.0.0.1", "::1")
@@ -85,7 +86,7 @@ def _show(exercise: str | None, anyway: bool) -> None:
                 " and hand in again (or call this with anyway=True)."
             )
         desk = _Desk(address)
-        receipt = desk.send(_assignment(notebook, name), exercise, data)
+        receipt = desk.send(_assignment(notebook, name), exercise, _slim(notebook, data))
         view.receipt(receipt, desk.inside(receipt.get("page")))
         for kind, said in desk.answers(receipt):
             if kind == "exercise":
@@ -205,6 +206,15 @@ def _parsed(data: bytes, name: str) -> dict:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Trouble(f"{name} is not a notebook: save it once more in Jupyter.") from None
     return notebook
+
+
+def _slim(notebook: dict, data: bytes) -> bytes:
+    """What is sent: a large notebook goes without its outputs and its widgets' state, which no desk reads."""
+    if len(data) <= LARGE:
+        return data
+    metadata = {name: value for name, value in notebook["metadata"].items() if name != "widgets"}
+    cells = [{**cell, "outputs": []} if "outputs" in cell else cell for cell in notebook["cells"]]
+    return json.dumps({**notebook, "metadata": metadata, "cells": cells}).encode()
 
 
 def _assignment(notebook: dict, name: str) -> str:
@@ -423,7 +433,10 @@ class _Desk:
         if error.code in (502, 503, 504):
             return _Refused("The desk is not running at the moment: try again in a few minutes.", error.code)
         if error.code == 413:
-            return _Refused("The notebook is too large: clear its outputs, save it, and hand in again.", error.code)
+            return _Refused(
+                "The notebook is too large: take large pictures and data out of its cells, save it, and hand in again.",
+                error.code,
+            )
         return _Refused(f"The desk has refused this (HTTP {error.code}).", error.code)
 
     def _why(self, error: BaseException, sending: bool) -> str:
