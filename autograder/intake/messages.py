@@ -140,7 +140,7 @@ def _name_of(part: Part) -> str:
     except Exception:  # as above
         return ""
     may_be_one = os.path.splitext(name)[1].strip().lower() in kinds.ENDINGS or is_archive(name)
-    return name if may_be_one and not is_message(name) else ""
+    return name if may_be_one and name.strip(". ") and not is_message(name) else ""
 
 
 def _opened(part: Part) -> AbstractContextManager[IO[bytes]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .. import course
@@ -99,10 +99,14 @@ def _titles(texts: Iterable[str]) -> list[str]:
     return [" ".join(heading.split()) for headings in found for heading in headings]
 
 
-def is_of_another(assignment: course.Assignment, cells: Collection[SubmittedCell]) -> str:
+def is_of_another(assignment: course.Assignment, cells: Sequence[SubmittedCell]) -> str:
     """The name of another assignment that a notebook belongs to, if it has no cell of this one's own; else ""."""
-    found = assignment_of(list(cells))
-    if found is None or found.name == assignment.name:
-        return ""
-    own = _own(tuple(course.assignments().values()))[assignment.name].marks
-    return "" if any(cell.id in own or cell.grade_id in own for cell in cells) else found.name
+    claims = {cell.grade_id for cell in cells if cell.grade_id}
+    known = {name: {cell.grade_id for cell in one.cells} for name, one in course.assignments().items()}
+    own = known[assignment.name]
+    others: Mapping[str, int] = {name: len(claims & (ids - own)) for name, ids in known.items()}
+    most = max(others, key=lambda name: others[name])
+    if others[most]:
+        return "" if claims & (own - known[most]) else most
+    found = None if claims & own else assignment_of(cells)
+    return "" if found is None or found.name == assignment.name else found.name
