@@ -26,7 +26,7 @@ from ..intake.identity import Noted
 from ..intake.owners import ARCHIVE_SUFFIX, KEYS, MAX_NAME, SYSTEM, Origin, Owners, Pattern, is_plain
 from ..intake.unpacking import Refused
 from ..submission import files as handed_in
-from ..submission.read import MAX_WITH_OUTPUTS
+from ..submission.read import MAX_WITH_OUTPUTS as MAX_FILE
 from ..submission.times import time_of
 
 if TYPE_CHECKING:
@@ -368,8 +368,8 @@ def _write(open_member: unpacking.Opener, target: Path, room: Allowance) -> None
             while part := source.read(2**20):
                 size += len(part)
                 room.take(size=len(part))
-                if size > MAX_WITH_OUTPUTS:
-                    raise Refused(f"it has more than {MAX_WITH_OUTPUTS // 2**20} MB")
+                if size > MAX_FILE:
+                    raise Refused(f"it has more than {MAX_FILE // 2**20} MB")
                 file.write(part)
     except BaseException:
         target.unlink()

@@ -49,6 +49,37 @@ CALLS = {
     "a branch": ("if True:\n    def softmax(s, d):\n        return s.softmax(d)", ["s.softmax"]),
     "a magic in the cell": ("%matplotlib inline\n!ls\ndef softmax(s, d):\n    return s.softmax(d)", ["s.softmax"]),
 }
+WORK = "def softmax(s, d=-1):\n    return s.softmax(d)"
+PASTED = {
+    "Python's prompts": ">>> def softmax(s, d=-1):\n...     return s.softmax(d)",
+    "Python's prompts, behind a comment": "# mine\n>>> def softmax(s, d=-1):\n...     return s.softmax(d)",
+    "IPython's prompts": "In [3]: def softmax(s, d=-1):\n   ...:     return s.softmax(d)",
+    "indented": "\n    def softmax(s, d=-1):\n        return s.softmax(d)",
+    "indented, with a magic": "    %matplotlib inline\n    def softmax(s, d=-1):\n        return s.softmax(d)",
+    "below a question": f"torch.softmax?\n{WORK}",
+    "below a cell magic": f"%%time\n{WORK}",
+    "with a docstring that asks": WORK.replace("\n", '\n    """Why?"""\n', 1),
+    "with a command in it": WORK.replace("\n", "\n    !ls\n    files = !ls\n", 1),
+}
+TESTED = {
+    "an assert": "def softmax(s, d):\n    o = s.exp()\n    assert torch.equal(o, F.softmax(s, d))\n    return o",
+    "torch's assert": "def softmax(s, d):\n    o = s.exp()\n    assert_close(o, s.softmax(d))\n    return o",
+    "a print": "def softmax(s, d):\n    print(F.softmax(s, d))\n    return s.exp()",
+    "a variable for an assert": (
+        "def softmax(s, d):\n    a = F.softmax(s, d)\n    o = s.exp()\n    assert (a == o).all(), a\n    return o"
+    ),
+    "a helper in an assert": (
+        "def a(s):\n    return F.softmax(s, 0)\ndef softmax(s, d):\n    assert a(s).sum() > 0\n    return s.exp()"
+    ),
+    "a method of its own": "class softmax:\n    def log_softmax(self, s):\n        return self.log_softmax(s)",
+}
+NOT_TESTED = {
+    "a walrus in an assert": "def softmax(s, d):\n    assert (out := F.softmax(s, d)) is not None\n    return out",
+    "an assert that copies": "def softmax(s, d):\n    o = s * 1\n    assert o.copy_(s.softmax(d)) is o\n    return o",
+    "a variable that is returned, too": (
+        "def softmax(s, d):\n    out = F.softmax(s, d)\n    assert out.sum() > 0\n    return out"
+    ),
+}
 MENTIONS = {
     "a comment": "def softmax(s, d):\n    # F.softmax(s, d) would do\n    return s.exp()",
     "a docstring": "def softmax(s, d):\n    '''like torch.softmax(s, d), without F.log_softmax'''\n    return s.exp()",
@@ -276,3 +307,51 @@ def test_code_is_the_same_but_for_comments_and_blanks():
 def test_a_value_that_words_join_is_told_from_a_question(line, joins):
     text = f"@triton.jit\ndef kernel(x, n):\n    {line}\n"
     assert source_text.joins_by_words(source_text.Source("kernel", (text,), 1)) is joins
+
+
+def of(*cells):
+    return source_text.Source("softmax", cells, len(cells))
+
+
+@pytest.mark.parametrize("name", PASTED)
+def test_a_cell_is_read_as_ipython_reads_it(name):
+    assert source_text.reaches(of(PASTED[name]), TORCHS_SOFTMAX) == ["s.softmax"]
+    assert source_text.reaches(of(PASTED[name].replace("s.softmax(d)", "s.exp()")), TORCHS_SOFTMAX) == []
+    assert "s.softmax(d)" in source_text.definition(of(PASTED[name]))
+    ast.parse(source_text.definition(of(PASTED[name])))
+
+
+@pytest.mark.parametrize("name", TESTED)
+def test_what_only_tests_an_answer_does_not_do_its_work(name):
+    assert source_text.reaches(of(TESTED[name]), TORCHS_SOFTMAX) == []
+
+
+@pytest.mark.parametrize("name", NOT_TESTED)
+def test_what_goes_on_from_a_test_does_its_work(name):
+    assert source_text.reaches(of(NOT_TESTED[name]), TORCHS_SOFTMAX)
+
+
+def test_a_module_that_a_cell_has_written_is_the_students_own():
+    own = "%%writefile mine.py\ndef softmax(s, d):\n    return s.exp()"
+    for use in ("from mine import softmax", "import mine\ndef softmax(s, d):\n    return mine.softmax(s, d)"):
+        assert source_text.reaches(of(own, use), TORCHS_SOFTMAX) == []
+        assert source_text.reaches(of(own.replace("s.exp()", "s.softmax(d)"), use), TORCHS_SOFTMAX) == ["s.softmax"]
+    assert source_text.reaches(of(own, "from torch import softmax"), TORCHS_SOFTMAX) == ["softmax"]
+
+
+@pytest.mark.parametrize(
+    "text, ends",
+    [
+        ("def f(x):\n    return x\ndef f(x):\n    raise NotImplementedError()", True),
+        (
+            "class f:\n    def g(self):\n        return 1\nclass f:\n    def g(self):\n        raise NotImplementedError",
+            True,
+        ),
+        ("def f(x):\n    return x\ndef f(x):\n    return x + 1", True),  # as it was released
+        ("def f(x):\n    raise NotImplementedError()\ndef f(x):\n    return x", False),
+        ("def f(x):\n    raise NotImplementedError()\ndef f(x):\n    raise NotImplementedError()", False),
+        ("def f(x):\n    raise NotImplementedError()", False),
+    ],
+)
+def test_a_template_below_ones_own_code_is_found(text, ends):
+    assert source_text.ends_unwritten(text, "f", "# fix it\ndef f(x):\n    return x + 1") is ends

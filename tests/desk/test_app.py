@@ -18,7 +18,6 @@ from autograder.desk.app import CSP, make_app
 from autograder.desk.queue import NO_WORKERS
 from autograder.desk.record import Record
 from autograder.grading.store import Store
-from autograder.submission.read import MAX_FILE
 
 
 @pytest.fixture
@@ -132,6 +131,30 @@ def test_what_is_no_notebook_is_refused(desk, ada, data, status, sentence):
     assert page.status_code == status and "Traceback" not in page.text
 
 
+@pytest.mark.parametrize("state", [{}, {"state": {"a": "x" * 26 * 2**20}}])
+def test_the_state_of_widgets_is_read_past_and_not_kept(desk, ada, handed_out, state):
+    given = {**handed_out, "metadata": {**handed_out["metadata"], "widgets": state}}
+    receipt = ada.hand_in(json.dumps(given).encode()).json()
+    kept = desk.record.content(receipt["sha256"])
+    assert len(kept) < 2**20 and json.loads(kept)["cells"] == given["cells"]
+    assert "accept" not in ada.get(f"/assignments/{NAME}").text, "what is in a file decides, and not its ending"
+
+
+@pytest.mark.parametrize("wrap", ["contents", "utf-16", "nul"])
+def test_a_notebook_is_taken_by_its_content(desk, ada, handed_out, wrap):
+    text = json.dumps(handed_out)
+    answer = {"type": "notebook", "content": handed_out}
+    data = {"contents": json.dumps(answer).encode(), "utf-16": text.encode("utf-16"), "nul": text.encode() + b"\0" * 99}
+    assert ada.hand_in(data[wrap]).status_code < 300 and len(desk.record.attempts()) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "what"), [(b"%PDF-1.7", "a PDF"), (b"<html><title>Log in</title>", "a sign-in page"), (b"PK\3\4", "a zip")]
+)
+def test_what_else_it_is_is_said(ada, data, what):
+    assert f"It is {what}" in said(ada.hand_in(data), 422) and f"It is {what}" in ada.form(data).text
+
+
 def test_another_assignments_notebook_is_refused(desk, ada, monkeypatch):
     other = SimpleNamespace(name="02_there", cells=[SimpleNamespace(grade_id="there")])
     here = course.assignments()[NAME]
@@ -166,10 +189,11 @@ def test_a_form_without_a_file_is_refused(ada):
 
 
 def test_a_large_body_is_refused_before_and_while_it_comes(ada, monkeypatch):
-    assert f"{MAX_FILE // 2**20} MB" in said(ada.hand_in(b" " * (MAX_FILE + 1)), 413)
+    refused = said(ada.hand_in(b" " * (bodies.LARGEST + 1)), 413)
+    assert f"{bodies.LARGEST // 2**20} MB" in refused and "the saved state of its widgets" in refused
 
     async def endless():
-        for _ in range(MAX_FILE // 2**20 + 2):
+        for _ in range(bodies.LARGEST // 2**20 + 2):
             yield b" " * 2**20
 
     assert said(ada.hand_in(endless()), 413)

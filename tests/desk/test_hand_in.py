@@ -213,6 +213,18 @@ def test_no_notebook_is_found(desk, home, capsys):
     assert not desk.asked
 
 
+def test_a_large_notebook_goes_without_what_no_desk_reads(desk, notebook, capsys):
+    given = json.loads(notebook.read_text())
+    given["metadata"]["widgets"] = {"state": "x" * 20 * 2**20}
+    given["cells"].append({"cell_type": "code", "metadata": {}, "source": "x", "outputs": [{"text": "y" * 2**20}]})
+    notebook.write_text(json.dumps(given))
+    client(desk.address).hand_in()
+    sent = json.loads(desk.asked[0][3])
+    assert "widgets" not in sent["metadata"] and sent["cells"][-1]["outputs"] == []
+    assert [cell["source"] for cell in sent["cells"]] == [cell["source"] for cell in given["cells"]]
+    assert "Points" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"cells": [1]}', '{"cells": 3}', "[" * 100_000, "\0"])
 def test_what_is_no_notebook_is_not_sent(desk, notebook, capsys, text):
     notebook.write_text(text)
@@ -403,7 +415,11 @@ def test_certificates_are_checked():
     [
         (403, {"error": "You are not on the roster."}, "You are not on the roster."),
         (404, {"error": "There is no such course here."}, "There is no such course here."),
-        (413, b"<html>too large</html>", "The notebook is too large: take large pictures and data out of its cells, save it, and hand in again."),
+        (
+            413,
+            b"<html>too large</html>",
+            "The notebook is too large: take large pictures and data out of its cells, save it, and hand in again.",
+        ),
         (429, {"error": "You can hand in again at 18:05."}, "You can hand in again at 18:05."),
         (503, b"", "The desk is not running at the moment: try again in a few minutes."),
         (500, b"\xff", "The desk has refused this (HTTP 500)."),

@@ -262,6 +262,75 @@ def test_what_programs_hide_beside_a_notebook_is_passed_over(tmp_path, packed):
     assert (tmp_path / "submitted" / "ada" / ASSIGNMENT / NOTEBOOK).read_bytes() == A
 
 
+def unmarked(data):
+    """The notebook as a service saves it that keeps no marks."""
+    made = json.loads(data)
+    made["cells"] = [{"cell_type": c["cell_type"], "metadata": {}, "source": c["source"]} for c in made["cells"]]
+    return json.dumps(made).encode()
+
+
+@pytest.mark.parametrize(
+    "name, data",
+    [
+        ("hw.ipynb.json", A),
+        ("hw.ipynb.txt", A),
+        ("hw.json", A),
+        ("hw", A),
+        ("hw.ipynb ", A),
+        ("hw.IPYNB", A),
+        ("hw.html", A),
+        ("Copy of hw.ipynb", unmarked(A)),
+        ("hw.ipynb", json.dumps({"type": "notebook", "content": json.loads(A)}).encode()),
+        ("hw.ipynb", A.decode().encode("utf-16")),
+        ("hw.ipynb", A + b"\0" * 4096),
+    ],
+)
+def test_a_notebook_is_taken_by_its_content(tmp_path, name, data):
+    files = {f"Ada Lovelace_1_assignsubmission_file/{name}": data}
+    found, told, _, _ = collect(tmp_path, files, [ADA], system="moodle")
+    assert found == {"ada": data} and told.problems == [] and "is taken, since its cells" in told.remarks[0]
+
+
+@pytest.mark.parametrize("attached", ["hw.ipynb.txt", "hw.json", "hw", "hw.ipynb"])
+def test_a_notebook_is_taken_by_its_content_from_mail(tmp_path, attached):
+    found, told, _, _ = collect(tmp_path, {"a.eml": mailed(attached=[(attached, A)])}, [ADA], system="mail")
+    assert found == {"ada": A} and told.problems == []
+
+
+def test_a_script_is_taken_if_a_notebook_was_exported_to_it(tmp_path):
+    title = next(line for line in json.loads(A)["cells"][0]["source"] if line.startswith("# ")).strip()
+    script = f"# %% [markdown]\n# {title}\n\n# %%\nimport torch\n".encode()
+    files = {"Ada Lovelace_1_assignsubmission_file/hw.py": script}
+    assert collect(tmp_path, files, [ADA], system="moodle")[0] == {"ada": script}
+
+
+@pytest.mark.parametrize(
+    "name, data, says",
+    [
+        ("hw.pdf", b"%PDF-1.7", "hw.pdf is a PDF, not the notebook"),
+        ("hw.html", b"<!DOCTYPE html><html>", "hw.html is a web page"),
+        ("hw.ipynb", b"<html><title>Log in</title>", "hw.ipynb is a sign-in page"),
+        ("hw.txt", b"https://colab.research.google.com/drive/1", "hw.txt is a link to Colab"),
+        ("hw.py", b"import torch\n", "hw.py is a program in Python without cells"),
+        ("hw.docx", b"PK\3\4" + b"\0" * 26 + b"word/document.xml", "hw.docx is a Word file"),
+        ("hw.json", b'{"a": 1}', "hw.json is"),
+    ],
+)
+def test_what_else_was_handed_in_is_named(tmp_path, name, data, says):
+    files = {f"Ada Lovelace_1_assignsubmission_file/{name}": data}
+    found, told, _, _ = collect(tmp_path, files, [ADA], system="moodle")
+    assert not found and says in told.problems[0] and told.unusable == {"ada"}
+
+
+def test_the_state_of_widgets_is_not_kept(tmp_path):
+    made = json.loads(A)
+    made["metadata"]["widgets"] = {"state": "x" * 26 * 2**20}
+    files = {f"Ada Lovelace_1_assignsubmission_file/{NOTEBOOK}": json.dumps(made).encode()}
+    found, told, _, _ = collect(tmp_path, files, [ADA], system="moodle")
+    assert told.problems == [] and len(found["ada"]) < 2**20
+    assert json.loads(found["ada"])["cells"] == json.loads(A)["cells"]
+
+
 def test_another_name_is_taken_and_another_assignment_is_not(tmp_path):
     folder = "Ada Lovelace_1_assignsubmission_file"
     files = {f"{folder}/hw (1).ipynb": A, f"{folder}/x.ipynb": OTHER}

@@ -177,6 +177,13 @@ ABOVE = {
     "a question": "name = input('your name? ')\nprint('hello', name)\n",
     "an exit": "exit()\n",
     "a missing GPU": "x = torch.ones(3, device='cuda')\n",
+    "a GPU that is asked for": "assert torch.cuda.is_available(), 'turn it on'\nx = torch.ones(3, device='cuda')\n",
+    "a GPU that is asked for by its name": "device = torch.get_default_device()\nassert device.type == 'cuda'\n",
+    "a GPU that is asked for by raise": "if not torch.cuda.is_available():\n    raise RuntimeError('no GPU')\n",
+    "Databricks": "dbutils.library.restartPython()\ndisplay(spark.sql('select 1'))\ndf = spark.table('x')\n",
+    "a cell magic of a package": "%%memit\n",
+    "a magic of a package": "%load_ext memory_profiler\n%memit 1 + 1\nusage = %memit -o 1\n",
+    "Databricks' language": "%python\n",
     "await": "import asyncio\nawait asyncio.sleep(0)\n",
     "a compiled answer": "@torch.compile\n",
     "hints": "from __future__ import annotations\n",
@@ -188,6 +195,7 @@ INSIDE = {
     "warnings": "import warnings; warnings.warn('slow')",
     "a breakpoint": "breakpoint()",
     "a debugger": "import pdb; pdb.set_trace()",
+    "IPython's debugger": "from IPython.core.debugger import set_trace; set_trace()",
     "logging": "import logging; logging.warning('called')",
     "a plot": "import matplotlib.pyplot as plt; plt.imshow(torch.ones(2, 2)); plt.show()",
     "a progress bar": "from tqdm.auto import tqdm; [0 for _ in tqdm(range(2))]",
@@ -406,3 +414,59 @@ def test_an_answer_that_cannot_do_without_is_told_so(grader, solution, tmp_path,
     )
     outcome = grader.grade_file(hand_in(solution, tmp_path), "attention").verdict.exercise("attention")
     assert outcome.score == 0 and any(sentence in c.message for c in outcome.checks)
+
+
+LACKING = {
+    "a module": ("import ipdb", "ipdb.set_trace()", "`ipdb` is not installed where this was graded"),
+    "a function of one": (
+        "from icecream import ic",
+        "ic(1)",
+        "`ic` comes from `icecream`, which is not installed where this was graded",
+    ),
+    "another name for it": ("import wandb as w", "w.log({})", "`w` comes from `wandb`, which is not installed"),
+    "a part of one": ("import wandb.sdk", "wandb.log({})", "`wandb` is not installed where this was graded"),
+    "a file beside the notebook": (
+        "from my_utils import spread_of",
+        "spread_of(1)",
+        "`spread_of` comes from `my_utils`",
+    ),
+    "all of such a file": ("from my_utils import *", "spread_of(1)", "`spread_of` comes from `my_utils`"),
+    "what stands beside it": (
+        "import ipdb, json as js",
+        "js.dumps(1)",
+        "`js` has no value, since `ipdb` is not installed",
+    ),
+    "what it made": (
+        "import wandb\nrun = wandb.init()",
+        "run.log(1)",
+        "`run` has no value, since `wandb` is not installed",
+    ),
+    "what a GPU has": ("x = torch.ones(1).cuda()", "x + 1", "`x` has no value, since there is no GPU"),
+    "a decorator": (
+        "from beartype import beartype\n@beartype\ndef mine(x): return x",
+        "mine(1)",
+        "`mine` has no value, since `beartype` is not installed",
+    ),
+    "a platform": ("x = 1", "dbutils.fs", "`dbutils` is there on Databricks alone"),
+    "%reset": ("%reset -f", "torch.ones(1)", "`torch` was removed by `%reset` in code cell"),
+    "del": ("helper = 1\ndel torch", "torch.ones(1)", "`torch` was removed in code cell"),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_a_name_without_a_value_keeps_the_reason(grader, solution, tmp_path, name):
+    above, use, says = LACKING[name]
+    with_cells(solution, [above])
+    cell_of(solution, "attention-solution")["source"] = f"def attention(*args, **kwargs):\n    return {use}\n"
+    outcome = grader.grade_file(hand_in(solution, tmp_path), "attention").verdict.exercise("attention")
+    assert outcome.score == 0 and any(says in check.message for check in outcome.checks)
+    assert not any("is not defined" in check.message for check in outcome.checks)
+    named = [one.message for one in outcome.diagnosis]
+    assert not any("one and the same line" in said for said in named) or "has no value" in says or "platform" in name
+
+
+def test_a_name_that_nothing_lacks_is_not_excused(grader, solution, tmp_path):
+    with_cells(solution, ["import ipdb\nfrom json import *"])
+    cell_of(solution, "attention-solution")["source"] = "def attention(*args, **kwargs):\n    return spread_of(1)\n"
+    outcome = grader.grade_file(hand_in(solution, tmp_path), "attention").verdict.exercise("attention")
+    assert any("name 'spread_of' is not defined" in check.message for check in outcome.checks)

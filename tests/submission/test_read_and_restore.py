@@ -26,9 +26,9 @@ def read(cells):
 @pytest.mark.parametrize(
     "data, says",
     [
-        (b"", "not JSON"),
-        (b"\xff\xfe\x00", "UTF-8"),
-        (b"PK\x03\x04", "not JSON"),
+        (b"", "is empty"),
+        (b"\xff\xfe\x00\xd8", "UTF-8"),
+        (b"PK\x03\x04", "a zip archive"),
         (b"[]", "no list of cells"),
         (b"{}", "no list of cells"),
         (b'{"cells": 3, "nbformat": 4}', "no list of cells"),
@@ -202,9 +202,9 @@ class TestRestoring:
         for cell in cells:
             if cell.grade_id == "attention-solution":
                 cell.cell_type = "markdown"
-        assert next(
-            c for c in self.restored(cells, assignment) if c.known and c.known.grade_id == "attention-solution"
-        ).runs
+        restored = self.restored(cells, assignment)
+        one = next(c for c in restored if c.known and c.known.grade_id == "attention-solution")
+        assert one.runs and one.turned and [c for c in restored if c.turned] == [one]
 
 
 def test_an_assignment_is_known_by_its_name_or_its_cells(grader, release, tmp_path):

@@ -156,9 +156,8 @@ def _of_name(error: NameError) -> str | None:
     name = error.name
     if isinstance(error, UnboundLocalError) or not isinstance(name, str):
         return None
-    if name in OF_PLATFORMS and name not in _why_not:
-        return NO_PLATFORM.format(name, OF_PLATFORMS[name])
-    clause = _why_not.get(name) or (_why_not.get("*") or "").replace("*", name)
+    of_platform = NO_PLATFORM.format(name, OF_PLATFORMS[name]) if name in OF_PLATFORMS else ""
+    clause = _why_not.get(name) or (_why_not.get("*") or "").replace("*", name) or of_platform
     if clause:
         error.args = (clause,)
     return clause or None
