@@ -163,8 +163,8 @@ def _working(node: ast.AST) -> list[ast.AST]:
 
 def _only_tests(node: ast.AST) -> bool:
     """Whether a statement tests or prints something, and keeps nothing of it."""
-    is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-    name = (_last_name(node.value.func) or "") if is_call else ""
+    call = node.value if isinstance(node, ast.Expr) else None
+    name = (_last_name(call.func) or "") if isinstance(call, ast.Call) else ""
     if not (isinstance(node, ast.Assert) or name == "print" or name.startswith("assert")):
         return False
     for part in ast.walk(node):
@@ -187,9 +187,7 @@ def _from_written(
     node: ast.Import | ast.ImportFrom, modules: Mapping[str, Mapping[str, ast.AST]], name: str
 ) -> list[tuple[str, ast.AST]]:
     """What `name` is, by an import from a module that a cell has written: its name there, and its definition."""
-    if not isinstance(node, ast.ImportFrom) or node.module not in modules:
-        return []
-    there = modules[node.module]
+    there = modules.get(node.module or "", {}) if isinstance(node, ast.ImportFrom) else {}
     return [(one.name, there[one.name]) for one in node.names if _bound(one) == name and one.name in there]
 
 

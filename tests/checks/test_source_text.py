@@ -344,7 +344,7 @@ def test_a_module_that_a_cell_has_written_is_the_students_own():
     [
         ("def f(x):\n    return x\ndef f(x):\n    raise NotImplementedError()", True),
         (
-            "class f:\n    def g(self):\n        return 1\nclass f:\n    def g(self):\n        raise NotImplementedError",
+            "class f:\n    def g(s):\n        return 1\nclass f:\n    def g(s):\n        raise NotImplementedError",
             True,
         ),
         ("def f(x):\n    return x\ndef f(x):\n    return x + 1", True),  # as it was released

@@ -16,7 +16,7 @@ def put(tmp_path):
     def put(path):
         made = tmp_path / "submitted" / path
         made.parent.mkdir(parents=True, exist_ok=True)
-        made.write_text("{}")
+        made.write_text('{"cells": [], "nbformat": 4}' if "01_first" in made.name or made.name == "notebook " else "{}")
 
     put(f"ada/{FIRST}/{FIRST}.ipynb")
     return put
@@ -48,6 +48,9 @@ WRONG = {
         f"ada/01_first/{name}": f"ada: 01_first/{name} is not graded: only {FIRST}/{FIRST}.ipynb is"
         for name in ("answer.PDF", "answer.docx", "notes/answer.txt", "photo.jpeg", "solution.py", "x.tar.zst")
     },
+    "ada/01_first/01_first.json": "ada: 01_first/01_first.json is not graded",
+    "ada/01_first/01_first": "ada: 01_first/01_first is not graded",
+    "ada/01_first/notebook ": "ada: 01_first/notebook  is not graded",
     "all.zip": "all.zip: this is in submitted/",
     f"Ada/{FIRST}/{FIRST}.ipynb": "Ada, ada: .* look alike",
     f"ada /{FIRST}/{FIRST}.ipynb": "ada, ada : .* look alike",
@@ -74,6 +77,8 @@ def test_what_belongs_to_nobody_is_named(put, found, path):
         "ada/01_first/timestamp.txt",
         "ada/01_first/data/numbers.csv",
         "ada/01_first/plot.png",
+        "ada/01_first/settings.json",
+        "ada/01_first/LICENSE",
         f"ada/{SECOND}/other.ipynb",
         f"bela/{SECOND}/{SECOND}.ipynb",
         f"student01/{FIRST}/{FIRST}.ipynb",

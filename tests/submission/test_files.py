@@ -291,3 +291,23 @@ def test_nothing_of_a_students_stands_in_the_way_of_the_courses_files(place):
     (folder / "pictures").write_text("a file where the course has a folder")
     files.copy(folder, place / "copied", ["*.ipynb"], [("data.txt",), ("pictures", "one.png")])
     assert sorted(os.listdir(place / "copied")) == ["notes.csv", "timestamp.txt"]
+
+
+@pytest.mark.parametrize("name", [f"{NAME}.txt", f"{NAME}.json", "work.json", "work", f"{NAME} "])
+def test_a_notebook_that_is_called_otherwise_is_named(tmp_path, name):
+    folder = tmp_path / "submitted" / "zoe" / ASSIGNMENT
+    folder.mkdir(parents=True)
+    (folder / name).write_text('{"cells": [], "nbformat": 4}')
+    (folder / "settings.json").write_text("{}")
+    said = files.read_submission(folder / NAME)[1]
+    assert said == f"There is no such file. It should be called {NAME}. The folder holds {name} instead."
+
+
+def test_a_large_notebook_is_read_without_what_nobody_reads(tmp_path):
+    path = tmp_path / "submitted" / "zoe" / ASSIGNMENT / NAME
+    path.parent.mkdir(parents=True)
+    state = '"metadata": {"widgets": {"state": {"a": "' + "x" * 26 * 2**20 + '"}}}'
+    path.write_text('{"cells": [{"cell_type": "code", "source": "x = 1"}], "nbformat": 4, ' + state + "}")
+    cells, problem, digest = files.read_submission(path)
+    assert [cell.source for cell in cells] == ["x = 1"] and problem == "" and digest
+    assert len(files.read_notebook_bytes(path)) < 1000
