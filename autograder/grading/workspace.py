@@ -196,8 +196,8 @@ class Workspace:
 
         If the child does not say, or says something else, each is graded as of its check cell.
         """
-        wanted = {cell.exercise for cell in self.cells if cell.exercise}
-        if not wanted:
+        places = self._check_cells()
+        if not places:
             return
         child = self.run()
         try:
@@ -207,7 +207,11 @@ class Workspace:
         except ChildGone:
             self._lose()
             reply = {}
-        self.worlds = replies.worlds(reply, wanted)
+        self.worlds = replies.worlds(reply, places)
+
+    def _check_cells(self) -> dict[str, int]:
+        """The place of each exercise's check cell."""
+        return {cell.exercise: index for index, cell in enumerate(self.cells) if cell.exercise}
 
     def _enter(self, exercise: str, of: str, strictly: bool = False) -> None:
         """Let the child run the cells up to the check cell of an exercise if later ones change what the answer reaches.
@@ -215,7 +219,7 @@ class Workspace:
         `strictly`: if they change what any name means, for code that may reach other names. An exercise without a check
         cell of its own is seen from that of another one, `of` which it is a part.
         """
-        places = {cell.exercise: index for index, cell in enumerate(self.cells) if cell.exercise}
+        places = self._check_cells()
         seen_from = exercise if exercise in places else self.seen_from.setdefault(exercise, of)
         world = self.worlds.get(seen_from)
         is_apart = world is not None and (world.is_apart or (strictly and world.is_moved))
@@ -223,16 +227,20 @@ class Workspace:
 
     def notes_on(self, exercise: str) -> list[str]:
         """What a student should know of later cells that change what an exercise's answer uses."""
-        world = self.worlds.get(exercise)
+        if exercise not in self.worlds:
+            return []
+        is_added = self.cells[self._check_cells()[exercise]].added  # the kit chose its place, so nothing is below it
         found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-        for change in world.changes if world else ():
+        for change in self.worlds[exercise].changes:
+            if is_added and change.did == replies.DEFINED:
+                continue
             found[change.did, self._where(exercise, change)].append(f"`{change.name}`")
         lists = {key: {"names": listed(names), "exercise": exercise} for key, names in found.items()}
         return [NOTES[did].format(where=where, **lists[did, where]) for did, where in found]
 
     def _where(self, exercise: str, change: Change) -> str:
         """The later cell that made a change, at the beginning of a sentence."""
-        own = next(i for i, cell in enumerate(self.cells) if cell.exercise == exercise)
+        own = self._check_cells()[exercise]
         behind = {self._name(i): cell for i, cell in enumerate(self.cells) if i > own and cell.runs}
         using = [name for name, cell in behind.items() if change.name in names_in(cell.code)]
         cells = [change.cell] if change.cell else using

@@ -135,6 +135,20 @@ def test_a_helper_below_the_check_still_counts_and_is_named(grader, lesson, tmp_
     assert outcome.full and "defines `scaled` below the check of `masked_weights`, so Run All may stop there" in note
 
 
+@pytest.mark.parametrize("helpers_at", ["above", "below"])
+def test_a_check_cell_that_was_removed_is_where_the_answer_ends(grader, lesson, tmp_path, helpers_at):
+    """The kit puts it back there; it is no fault of the student's what is below it."""
+    cells = lesson["cells"]
+    cells.remove(cell_of(lesson, "masked_weights"))
+    helpers = next(cell for cell in cells if cell["source"] == HELPERS)
+    if helpers_at == "below":
+        cells.append(cells.pop(cells.index(helpers)))
+    else:
+        cells.append(code("F = 3"))
+    (outcome,) = graded(grader, lesson, tmp_path, "masked_weights").verdict.exercises
+    assert outcome.full and len(outcome.notes) == (helpers_at == "above")
+
+
 def test_one_child_serves_all_exercises_that_are_graded_in_their_places(grader, lesson, tmp_path, monkeypatch):
     forks, fork = [], grader.parent.fork
     monkeypatch.setattr(grader.parent, "fork", lambda: forks.append(1) or fork())
