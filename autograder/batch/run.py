@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..errors import NotRecorded, Unreadable
 from ..grading.rounds import Rounds
+from ..intake.identity import HIDDEN
 from ..report import regrade
 from ..submission import belonging, files, read
 from ..submission.answers import answers_of, is_same
@@ -104,7 +105,10 @@ def remarks(root: StrPath, assignment: str, who: Iterable[str], enrolled: Collec
     who = list(who)
     known = [*course.assignments()]
     released = submitted.parent / "release"
-    yield from belonging.strays(submitted, known, {assignment}, enrolled, Store(root).dropped(), released)
+    results = Store(root)
+    by_number = [one for one, note in results.handed_in(assignment).items() if note.get(HIDDEN)]
+    enrolled = {*enrolled, *by_number} if enrolled else enrolled
+    yield from belonging.strays(submitted, known, {assignment}, enrolled, results.dropped(), released)
     for students in files.sharing(submitted, assignment, who):
         yield f"{', '.join(students)}: their notebooks are one and the same file (by hard links): find out who wrote it"
     for student in who:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
 ADDRESS, PARTICIPANT = "address", "participant"
+HIDDEN = "hidden"  # set in a note of a hand-in by a person whose name the system hides
 FORGOTTEN = "forgotten"  # set in a note of a hand-in that the instructor has forgotten with `--forget`
 Keys: TypeAlias = dict[str, str]  # by kind: ADDRESS, PARTICIPANT, or that of a person's id, such as "canvas id"
 
@@ -76,8 +77,11 @@ class Noted:
 
 
 def keys_in(note: Mapping[str, Any]) -> Keys:
-    """The keys in what `collect` noted of a hand-in; none if the instructor has said since that they are others'."""
-    if note.get(FORGOTTEN):
+    """The keys in what `collect` noted of a hand-in; none if the instructor has said since that they are others'.
+
+    None either if the name was hidden: the number is somebody else's as soon as the names are shown.
+    """
+    if note.get(FORGOTTEN) or note.get(HIDDEN):
         return {}
     said = {name: text for name in ("email", "lms_id", "participant") if isinstance(text := note.get(name), str)}
     return keys_of(str(note.get("system", "")), **said)

@@ -14,38 +14,55 @@ The names are those that the systems' own code gives and reads back:
   of an assignment or none.
 - Gradescope: folders `submission_123` beside a `submission_metadata.yml`, which says who handed each in, and when
   (https://guides.gradescope.com, "Export Submissions").
+- Blackboard, Brightspace, Sakai, ILIAS, Google and GitHub Classroom: `shapes.py` has their patterns.
 - Mail: a folder or file named after the student; or a message as mail programs save it, `x.eml`, of which the
   sender is the student, by the address: names and subjects are the sender's own choice.
 
 Only the names that a system gave are read: the outermost ones. Those below were chosen by a student, and so was all in
-an archive that one person handed in.
+an archive that one person handed in. Folders around them, such as those of sections, are passed over: names are read at
+one depth, the first at which one of them is a student's of the roster. So a folder beside those of students is entered
+by no one.
 """
 
 from __future__ import annotations
 
+import bisect
+import functools
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import Unreadable, UsageError
 from ..submission import read
 from ..submission.times import in_utc, time_of
-from . import messages
+from . import messages, shapes
 from .identity import Keys, keys_of
+from .shapes import Place, Shape
 
-Place: TypeAlias = tuple[str, ...]  # the parts of a path
 METADATA = "submission_metadata.yml"
 EXPORT = re.compile(r"assignment_\d+_export")  # the folder in Gradescope's archive
 MAX_METADATA = 64 * 2**20  # bytes: it holds the results of Gradescope's own autograder, too
 GROUPS = ("student_id", "name", "email", "lms_id", "participant", "late", "time")  # that a pattern may name
 
+DEEPEST = 5  # folders around those of students
+STAMP = 200  # bytes of a file with a time
+
 NUMBER = r"(?:0|[1-9][0-9]{0,17})"  # as databases count; a number that a person has typed may begin with 0
-MOODLE = re.compile(rf"(?P<name>[^_]*)_(?P<participant>{NUMBER})_assignsubmission_[a-z]+(?:_|$)")
+# how Moodle calls everybody whose name is hidden, by the language of whoever downloads (assign.php, "participant"); in
+# a file's name, the mark between two forms of a word is another one, or none
+HIDDEN = re.compile(
+    r"(?:Participante?|Partecipante|Teilnehmer(?:[_/ *:]?in)?|Deelnemer|Deltagare|Deltaker|Deltager|Участник|Uczestnik"
+    r"|Účastník|Osallistuja|Résztvevő|Katılımcı|参与者|參與者|参加者)(?: (?P<number>[0-9]+))?",
+    re.IGNORECASE,
+)
+MOODLE = re.compile(
+    rf"(?P<name>Teilnehmer_in|[^_]*)_(?P<participant>{NUMBER})_assignsubmission_(?P<kind>[a-z]+)(?:_|$)"
+)
 ANONYMOUS = re.compile(r"(?P<late>LATE_)?(?P<name>anon_[0-9A-Za-z]+)(?=_\d+_.)")
 TYPED = re.compile(rf"(?P<name>[^\W_]+)_(?P<late>LATE_)?(?P<id>{NUMBER})_(?:text|link)\.html")  # Canvas's own page
 LABEL = r"(?:[^\W_]|-)+"  # of a host's name
@@ -59,7 +76,8 @@ class Owner:
 
     `lms_id` is the person's id in the system, `participant` Moodle's number, which holds for one assignment. `given` is
     the name that the system has for the whole: a folder, or the prefix of a flat file. `in_team` is the name without
-    that of a team before it. `is_text`: all is read from a name that a person gave, and there may be more in it.
+    that of a team before it. `is_hidden`: the system hides the name, and gives a number or a code. `unread` is the text
+    of a time that cannot be read. `is_text`: all is read from a name that a person gave, and there may be more in it.
     `is_sender`: somebody sent a message, and chose the `name`. `others` are owners whom the same name may tell as well.
     """
 
@@ -75,6 +93,8 @@ class Owner:
     is_sender: bool = False
     system: str = ""
     in_team: str = ""
+    is_hidden: bool = False
+    unread: str = ""
     others: tuple[Owner, ...] = ()
 
     @property
@@ -98,12 +118,15 @@ class Owner:
 class HandIn:
     """The files that one person handed in: pairs of the place in the download and the path of the unpacked file.
 
-    `names` are what the system calls the entries of the download that they were in, by place.
+    `names` are what the system calls the entries of the download that they were in, by place; `own` are the student's
+    names of files, and `times` when they came, where the system says so of each.
     """
 
     owner: Owner
     files: list[tuple[Place, Path]] = field(default_factory=list)
     names: dict[Place, str] = field(default_factory=dict)
+    own: dict[Place, str] = field(default_factory=dict)
+    times: dict[Place, datetime] = field(default_factory=dict)
 
 
 @dataclass
@@ -119,10 +142,31 @@ class Download:
     name: str = ""
     is_archive: bool = False
 
+    @functools.cached_property
+    def _inside(self) -> dict[Place, list[Place]]:
+        """The places directly in each folder, in order."""
+        found: dict[Place, dict[Place, None]] = {}
+        for place in self._places:
+            for depth in range(len(place)):
+                found.setdefault(place[:depth], {})[place[: depth + 1]] = None
+        return {place: list(entries) for place, entries in found.items()}
+
+    @functools.cached_property
+    def _places(self) -> list[Place]:
+        return sorted(self.files)
+
     def entries(self, inside: Place = ()) -> list[Place]:
         """The places directly in a folder, in order."""
-        depth = len(inside)
-        return sorted({place[: depth + 1] for place in self.files if place[:depth] == inside and len(place) > depth})
+        return self._inside.get(inside, [])
+
+    def levels(self) -> Iterator[list[Place]]:
+        """The entries in the outermost folder, those in its folders, and so on; an archive is not entered."""
+        level = self.entries()
+        for _ in range(DEEPEST):
+            if not level:
+                return
+            yield level
+            level = [inner for entry in level if self.is_folder(entry) for inner in self.entries(entry)]
 
     def is_folder(self, place: Place) -> bool:
         """Whether it is a folder; an archive or a message in the download is what one person handed in."""
@@ -130,7 +174,13 @@ class Download:
 
     def below(self, place: Place) -> list[tuple[Place, Path]]:
         """The files at or below a place, in order."""
-        return sorted(item for item in self.files.items() if item[0][: len(place)] == place)
+        first = bisect.bisect_left(self._places, place)
+        found: list[tuple[Place, Path]] = []
+        for at in range(first, len(self._places)):
+            if self._places[at][: len(place)] != place:
+                break
+            found.append((self._places[at], self.files[self._places[at]]))
+        return found
 
     def full_name(self, place: Place) -> str:
         """The name of an entry in the download: an archive's with its suffix, which its unpacked folder lacks."""
@@ -138,6 +188,7 @@ class Download:
 
 
 Reader: TypeAlias = Callable[[str], Owner | None]  # from the name of an entry to its owner
+Knows: TypeAlias = Callable[[Owner], bool]  # whether somebody may be a student of the roster
 
 
 # --- the systems' names ---------------------------------------------------------------------------
@@ -146,7 +197,11 @@ Reader: TypeAlias = Callable[[str], Owner | None]  # from the name of an entry t
 def moodle(name: str) -> Owner | None:
     """The owner of a folder or flat file of Moodle's, or None."""
     found = MOODLE.match(name)
-    return Owner(found["name"].strip(), participant=found["participant"], given=found[0]) if found else None
+    if not found:
+        return None
+    hidden = HIDDEN.fullmatch(found["name"].strip())
+    is_hidden = hidden is not None and hidden["number"] in (None, found["participant"])
+    return Owner(found["name"].strip(), participant=found["participant"], given=found[0], is_hidden=is_hidden)
 
 
 def canvas(name: str, wanted: str = "") -> Owner | None:
@@ -180,7 +235,7 @@ def _canvas_at(parts: list[str], at: int) -> Owner | None:
 def canvas_anonymous(name: str) -> Owner | None:
     """The owner of a file of an anonymous assignment of Canvas's, or None."""
     found = ANONYMOUS.match(name)
-    return Owner(found["name"], given=found[0], late=bool(found["late"])) if found else None
+    return Owner(found["name"], given=found[0], late=bool(found["late"]), is_hidden=True) if found else None
 
 
 def mail(name: str) -> Owner:
@@ -202,8 +257,8 @@ def sender(name: str, path: Path, reader: Reader) -> Owner | None:
     return owner and replace(owner, given=name, time=owner.time or said.time)
 
 
-def by_pattern(pattern: str) -> Reader:
-    """A Reader for names that match the instructor's pattern as a whole. Raises UsageError."""
+def by_pattern(pattern: str, zone: tzinfo | None = UTC) -> Reader:
+    """A Reader for names that match the instructor's pattern as a whole, with times in `zone`. Raises UsageError."""
     try:
         expression = re.compile(pattern)
     except re.error as problem:
@@ -221,27 +276,35 @@ def by_pattern(pattern: str) -> Reader:
         if not said.keys() - {"late", "time"}:
             return None
         if "time" in said:
-            said["time"] = time_of(said["time"])
+            said |= _timed(said["time"], zone)
         return Owner(**{**said, "late": bool(said.get("late"))}, given=name)
 
     return owner
 
 
+def _timed(text: str, zone: tzinfo | None) -> dict[str, Any]:
+    """The fields of an Owner that a text of a time gives."""
+    time = time_of(text, zone)
+    return {"time": time} if time else {"time": None, "unread": text}
+
+
 @dataclass(frozen=True)
 class Layout:
-    """How a system lays out a download: its `reader`, or None where a file in the download says who owns what.
+    """How a system lays out a download: its `reader` or its `shapes`; neither where a file says who owns what.
 
     `has_ids`: the ids that it reads are those of the roster's `lms_user_id`; else people are known by their addresses.
     """
 
     reader: Reader | None
     has_ids: bool = False
+    shapes: tuple[Shape, ...] = ()
 
 
 LAYOUTS: Mapping[str, Layout] = {
     "moodle": Layout(moodle, has_ids=True),
     "canvas": Layout(canvas, has_ids=True),
     "gradescope": Layout(None),
+    **{system: Layout(None, shapes=of) for system, of in shapes.SHAPES.items()},
     "mail": Layout(mail),
 }
 WITH_IDS = [system for system, layout in LAYOUTS.items() if layout.has_ids]
@@ -250,10 +313,11 @@ WITH_IDS = [system for system, layout in LAYOUTS.items() if layout.has_ids]
 # --- owners ---------------------------------------------------------------------------------------
 
 
-def system_of(download: Download) -> str:
+def system_of(download: Download, knows: Knows | None = None) -> str:
     """The system whose reader knows most names of a download's entries, and at least half: else it is mail.
 
-    A student can give a file a name in another system's layout. Raises UsageError where two systems know as many.
+    A student can give a file a name in another system's layout. `knows` tells who is on the roster, if there is one.
+    Raises UsageError where two systems know as many.
     """
     if _metadata_in(download):
         return "gradescope"
@@ -261,10 +325,27 @@ def system_of(download: Download) -> str:
     named = {system: layout.reader for system, layout in LAYOUTS.items() if layout.reader not in (None, mail)}
     readers = {system: _reader(system, reader, names) for system, reader in named.items()}
     known = {system: sum(reader(name) is not None for name in names) for system, reader in readers.items()}
-    most = max(known.values())
-    if most * 2 < max(1, len(names)):
-        return "mail"
-    first, *others = [system for system, count in known.items() if count == most]
+    if max(known.values()) * 2 >= max(1, len(names)):
+        return _the_one(known)
+    for level in download.levels():
+        by_mail = _share(download, level, lambda entry: knows is not None and knows(mail(entry[-1])))
+        found = {system: _Shaped(download, system, level, knows).share for system in shapes.SHAPES}
+        # names that are the system's own whoever is on the roster, and others only if they tell more than mail's
+        best = {s: share for s, share in found.items() if share >= 0.5 and share >= by_mail + _is_of_roster(s) * 1e-9}
+        if best:
+            return _the_one(best)
+        if by_mail:
+            break
+    return "mail"
+
+
+def _is_of_roster(system: str) -> bool:
+    return all(shape.of_roster for shape in LAYOUTS[system].shapes)
+
+
+def _the_one(known: Mapping[str, float]) -> str:
+    """The system that knows most. Raises UsageError if two do."""
+    first, *others = [system for system, count in known.items() if count == max(known.values())]
     if others:
         raise UsageError(f"This may be a download of {first} or of {' or '.join(others)}: say which with --from.")
     return first
@@ -278,17 +359,162 @@ def _reader(system: str, reader: Reader, names: list[str], wanted: str = "") -> 
     return reader
 
 
+def _may_be_handed_in(download: Download, entry: Place) -> bool:
+    """Whether an entry may be somebody's hand-in: a folder, an archive, or a notebook."""
+    return entry not in download.files or ".ipynb" in entry[-1].lower()
+
+
+def _share(download: Download, level: Sequence[Place], fits: Callable[[Place], bool]) -> float:
+    """The share of what may be hand-ins at a level that fit."""
+    all_of = [entry for entry in level if _may_be_handed_in(download, entry) and entry not in download.messages]
+    return sum(map(fits, all_of)) / len(all_of) if all_of else 0.0
+
+
+class _Shaped:
+    """The entries of a download at one level, as a system of `shapes.py` names them."""
+
+    def __init__(
+        self,
+        download: Download,
+        system: str,
+        level: Sequence[Place],
+        knows: Knows | None,
+        zone: tzinfo | None = UTC,
+        insists: bool = False,
+    ) -> None:
+        self.download, self.system, self.knows, self.zone = download, system, knows, zone
+        self.insists = insists
+        self.prefix = self._prefix(level) if system == shapes.GITHUB else ""
+        self.found = {entry: said for entry in level if (said := self._read(entry))}
+        self.share = _share(download, level, lambda entry: entry in self.found)
+
+    def _prefix(self, level: Sequence[Place]) -> str:
+        """What is before the login in each name."""
+        names = [entry[-1] for entry in level if entry not in self.download.files]
+        arounds = {entry[-2] if len(entry) > 1 else self.download.name for entry in level}
+        may_be = shapes.prefixes(names, arounds.pop()) if len(arounds) == 1 else []
+        if self.knows is None or not may_be:
+            return may_be[0] if may_be and self._is_around(level) else ""
+
+        def known(before: str) -> int:
+            owners = (Owner(student_id=n[len(before) :], lms_id=n[len(before) :]) for n in names)
+            return sum(map(self.knows, owners)) if self.knows else 0
+
+        best = max(may_be, key=known)
+        return best if known(best) else ""
+
+    def _is_around(self, level: Sequence[Place]) -> bool:
+        """Whether the folder around is called as GitHub Classroom calls it."""
+        if self.system != shapes.GITHUB:
+            return False
+        around = level[0][-2] if len(level[0]) > 1 else self.download.name
+        return around.endswith(shapes.AROUND)
+
+    def _read(self, entry: Place) -> tuple[Shape, dict[str, str], Owner] | None:
+        """(the shape, what its pattern finds, the owner) of an entry, or None."""
+        name = self.download.full_name(entry)
+        if self.system == shapes.GITHUB:
+            if not self.prefix or entry in self.download.files or not name.startswith(self.prefix):
+                return None
+            name = entry[-1][len(self.prefix) :]
+        first = None
+        for shape in LAYOUTS[self.system].shapes:
+            said = shape.match(name)
+            if said and (self.insists or self._has_mark(shape, entry)):
+                reading = shape, said, self._owner(shape, said, entry)
+                if self.knows is not None and self.knows(reading[2]):
+                    return reading
+                if first is None and (self.insists or not shape.of_roster or self._is_around([entry])):
+                    first = reading
+        return first
+
+    def _has_mark(self, shape: Shape, entry: Place) -> bool:
+        return not shape.mark or any(re.fullmatch(shape.mark, e[-1]) for e in self.download.entries(entry))
+
+    def _owner(self, shape: Shape, said: Mapping[str, str], entry: Place) -> Owner:
+        login = said.get("login", "")
+        timed = _timed(said["time"], self.zone) if "time" in said else {}
+        name = said.get("name", "").replace("_", " ").strip()
+        if shape.stamp and (path := self.download.files.get((*entry, shape.stamp))):
+            timed = _stamped(path)
+        return Owner(
+            name, student_id=login, lms_id=login, given=self.download.full_name(entry), system=self.system, **timed
+        )
+
+    def hand_ins(self) -> list[HandIn]:
+        """What each person handed in: one hand-in for each of their times."""
+        found: dict[Owner, HandIn] = {}
+        for entry, (shape, said, owner) in self.found.items():
+            same = found.setdefault(replace(owner, given=""), HandIn(owner))
+            same.names[entry] = self.download.full_name(entry)
+            for place, path in self.download.below(entry):
+                if "page" in said and not _says_something(path):
+                    continue
+                beside = place[len(entry) :]
+                if shape.own and beside and re.fullmatch(shape.own, beside[0]):
+                    continue
+                same.files.append((place, path))
+                if place == entry and "file" in said:
+                    same.own[place] = said["file"]
+                inside = re.fullmatch(shape.inside, beside[0]) if shape.inside and beside else None
+                if inside:
+                    if len(beside) == 1:
+                        same.own[place] = inside["file"]
+                    if time := time_of(inside["time"], self.zone):
+                        same.times[place] = time
+        return [hand_in for hand_in in found.values() if hand_in.files]
+
+    def is_own(self, name: str) -> bool:
+        """Whether a file beside the hand-ins is the system's own."""
+        return any(shape.own and re.fullmatch(shape.own, name) for shape in LAYOUTS[self.system].shapes)
+
+
+def _stamped(path: Path) -> dict[str, Any]:
+    """The fields of an Owner that a file with a time (UTC) gives."""
+    try:
+        text = read.read_bytes(path, most=STAMP).decode("utf-8", "replace").strip()
+    except Unreadable:
+        return {}
+    return _timed(text, UTC) if text else {}
+
+
+NO_TEXT = re.compile(r"There (?:is no student submission text data|are no student comments) for this assignment\.")
+FIELDS = re.compile(
+    r"^(?:Submission Field|Comments):\s*\n(.*?)(?=^(?:Submission Field|Comments|Files):|\Z)", re.M | re.S
+)
+
+
+def _says_something(page: Path) -> bool:
+    """Whether a page that Blackboard writes of each attempt has a text or a comment of the student's."""
+    try:
+        text = read.read_bytes(page).decode("utf-8", "replace").replace("\r", "")
+    except Unreadable:
+        return True
+    return any(NO_TEXT.sub("", said).strip() for said in FIELDS.findall(text))
+
+
 def hand_ins(
-    download: Download, system: str, pattern: str | None = None, insists: bool = False, wanted: str = ""
+    download: Download,
+    system: str,
+    pattern: str | None = None,
+    insists: bool = False,
+    wanted: str = "",
+    knows: Knows | None = None,
+    zone: tzinfo | None = UTC,
 ) -> tuple[list[HandIn], list[str]]:
     """(what was handed in, the names of the entries that belong to nobody). Raises UsageError.
 
-    `insists`: the instructor has said which system it is. `wanted` is the name that the notebook should have.
+    `insists`: the instructor has said which system it is. `wanted` is the name that the notebook should have. `knows`
+    tells who may be on the roster, None without one; `zone` is the time zone of times in names.
     """
-    any_reader = by_pattern(pattern) if pattern else LAYOUTS[system].reader
+    if LAYOUTS[system].shapes and not pattern:
+        return _by_shape(download, system, insists, knows, zone)
+    any_reader = by_pattern(pattern, zone) if pattern else LAYOUTS[system].reader
     if any_reader is None:
         return _from_gradescope(download)
     entries = download.entries(_top(download, any_reader if pattern or (insists and any_reader is not mail) else None))
+    if pattern or any_reader is mail:
+        entries = _level_of_students(download, entries, any_reader, bool(pattern), knows)
     names = [download.full_name(entry) for entry in entries]
     reader = any_reader if pattern else _reader(system, any_reader, names, wanted)
     found: dict[Owner, HandIn] = {}
@@ -298,7 +524,7 @@ def hand_ins(
         message = download.messages.get(entry) if pattern or reader is mail else None
         owner = sender(name, message, reader) if message else reader(name)
         if owner is None:
-            strays.append(name)
+            strays.append("/".join((*entry[:-1], name)))
             continue
         owner = replace(owner, system=system, others=tuple(replace(other, system=system) for other in owner.others))
         # a person's flat files and folders are one hand-in
@@ -307,7 +533,65 @@ def hand_ins(
         same.names[entry] = name
     if reader is moodle:
         _find_teams(list(found.values()))
+        _find_hidden(list(found.values()), knows)
     return list(found.values()), strays
+
+
+def _by_shape(
+    download: Download, system: str, insists: bool, knows: Knows | None, zone: tzinfo | None
+) -> tuple[list[HandIn], list[str]]:
+    """As `hand_ins`, for a system of `shapes.py`. Raises UsageError."""
+    levels = [(level, _Shaped(download, system, level, knows, zone, insists)) for level in download.levels()]
+    if not (fitting := [shaped.share for _, shaped in levels if shaped.found]):
+        examples = " or ".join(shape.example for shape in LAYOUTS[system].shapes)
+        raise UsageError(f"No name in it is as {system} writes it, such as {examples}: --pattern says what is in them.")
+    level, shaped = next((level, s) for level, s in levels if s.found and (s.share >= 0.5 or s.share == max(fitting)))
+    outer = [entry for entry in download.files if len(entry) < len(level[0])]
+    strays = ["/".join(e) for e in (*outer, *level) if e not in shaped.found and not shaped.is_own(e[-1])]
+    return shaped.hand_ins(), strays
+
+
+def _level_of_students(
+    download: Download, top: list[Place], reader: Reader, is_pattern: bool, knows: Knows | None
+) -> list[Place]:
+    """The entries at the first depth at which one is called after somebody on the roster; else those at the `top`.
+
+    Without a roster, a folder around those of students is known by its being the only one, and none of a pattern's.
+    """
+
+    def fits(entry: Place) -> bool:
+        if entry in download.messages:
+            return True
+        owner = reader(entry[-1] if reader is mail else download.full_name(entry))
+        return owner is not None and (knows is None or knows(owner))
+
+    if any(map(fits, top)) and not _is_around_several(download, top, reader, is_pattern, knows):
+        return top
+    depth = len(top[0]) if top else 1
+    for level in download.levels():
+        if level and len(level[0]) > depth and any(map(fits, level)):
+            several = len({entry[-1] for entry in level if fits(entry)}) > 1
+            return level if several or is_pattern else top
+    return top
+
+
+def _is_around_several(
+    download: Download, top: Sequence[Place], reader: Reader, is_pattern: bool, knows: Knows | None
+) -> bool:
+    """Whether, without a roster, the only folder there is fits a pattern and holds several entries that fit it, too."""
+    if not is_pattern or knows is not None or len(top) != 1 or not download.is_folder(top[0]):
+        return False
+    inner = [entry for entry in download.entries(top[0]) if _may_be_handed_in(download, entry)]
+    return len(inner) > 1 and all(reader(download.full_name(entry)) for entry in inner)
+
+
+def _find_hidden(found: Collection[HandIn], knows: Knows | None) -> None:
+    """Set `is_hidden` where all names are one word that nobody on the roster is called: a language not known here."""
+    numbers = {hand_in.owner.participant for hand_in in found}
+    if len({hand_in.owner.name for hand_in in found}) == 1 and len(numbers) > 1 and knows is not None:
+        if not knows(replace(next(iter(found)).owner, participant="")):
+            for hand_in in found:
+                hand_in.owner = replace(hand_in.owner, is_hidden=True)
 
 
 def _find_teams(found: list[HandIn]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from . import people
-from .identity import ADDRESS, Noted, address
+from .identity import ADDRESS, PARTICIPANT, Noted, address
 from .layouts import WITH_IDS
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Matcher:
         )
 
     def _find(self, owner: Owner) -> Match:
+        if owner.is_hidden:  # nobody's name or id, but what the system gives back the grade by
+            return Match(owner, hidden, KEY) if (hidden := self._made_id(owner)) else Match(owner, why=NOBODY)
         if by_key := self._by_keys(owner):
             return self._by_key(owner, by_key)
         if owner.is_sender and not self.roster.is_empty:
@@ -104,7 +106,7 @@ class Matcher:
             students = self.noted.students(kind, value)
             if students := students - self.roster.dropped if self.roster.is_empty else students & known:
                 found[f"{kind} {value}"] = found.get(f"{kind} {value}", set()) | students
-        may_be_typed = owner.is_text or _is_typed(found)
+        may_be_typed = owner.is_text or _is_typed(found) or bool(owner.student_id and owner.name)
         if found and may_be_typed and (named := self.roster.named(owner)):
             found[f"name {owner.name}"] = set(named)  # whoever typed the one typed the other, too
         return found
@@ -141,12 +143,14 @@ class Matcher:
         return Match(owner, made, NAME if owner.student_id or ADDRESS not in owner.keys else KEY)
 
     def _made_id(self, owner: Owner) -> str:
-        """An id made from an address as a whole, or a name; with Moodle's anonymous ones, from the number."""
+        """An id made from an address as a whole, or a name; of somebody whose name is hidden, from the number."""
         if owner.is_text and owner.name.lower().endswith(".ipynb"):
             return ""  # nobody knows where the student's name in it ends
         if owner.email or owner.is_sender:
             return people.clean(owner.email)
-        return people.clean(f"participant-{owner.participant}" if owner.name == "Participant" else owner.name)
+        if owner.is_hidden and owner.participant:
+            return people.clean(f"{PARTICIPANT}-{owner.participant}")
+        return people.clean(owner.name)
 
     def _fits(self, owner: Owner) -> bool:
         """Whether the name in a file's name of Canvas's is that of the student with this id."""

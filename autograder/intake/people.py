@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from .layouts import Owner
 
 Key = TypeVar("Key", bound=Hashable)
+TOKEN = re.compile(r"[^\W_]+")
+LONGEST = 6  # words of a name
 FIELDS = ("first_name", "last_name", "email", "lms_user_id")
 
 
@@ -77,6 +80,16 @@ class Roster:
             if found:
                 return _ids_of(found)
         return []
+
+    def mentioned(self, text: str) -> tuple[int, int, str] | None:
+        """(start, end, id) of the first and longest name or id on the roster in a text; None if it has none."""
+        tokens = [(found.start(), found.end(), words(found[0])) for found in TOKEN.finditer(text)]
+        for at in range(len(tokens)):
+            for end in range(min(len(tokens), at + LONGEST), at, -1):
+                said = tuple(word for _, _, some in tokens[at:end] for word in some)
+                if students := self._beginnings.get(said):
+                    return tokens[at][0], tokens[end - 1][1], students[0].id
+        return None
 
     def guess(self, owner: Owner) -> list[str]:
         """The students with an id or name that an owner's name begins with, if more may follow, such as a file's."""

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager
 from typing import IO, Protocol, TypeAlias
 
 from ..submission.read import StrPath
+from . import zip_names
 
 MAX_ENTRIES = 20_000  # files in one archive; in a tar, folders and all other entries count too
 MAX_DIRECTORY = 4 * 2**20  # bytes of a zip's list of files
@@ -75,13 +76,15 @@ class Zip:
         self.file = _ReadInPieces(io.FileIO(path))
         try:
             self.archive = zipfile.ZipFile(self.file)
+            infos = self.archive.infolist()
+            self.named = dict(zip(map(id, infos), zip_names.decoded(infos), strict=True))
         except BaseException:
             self.file.close()
             raise
 
     def names(self) -> list[str] | None:
         """The names of the files in it (None in a Tar, where only reading it tells)."""
-        return [info.filename for info in self.archive.infolist() if not info.is_dir()]
+        return [self.named[id(info)] for info in self.archive.infolist() if not info.is_dir()]
 
     def regular_files(self) -> Iterator[tuple[str, Opener]]:
         """Yield the files, notebooks first: the others may need more room than there is."""
@@ -89,7 +92,7 @@ class Zip:
         for info in infos[:MAX_ENTRIES]:
             kind = stat.S_IFMT(info.external_attr >> 16)
             if not info.is_dir() and kind in (0, stat.S_IFREG):
-                yield info.filename, lambda info=info: self._open(info)
+                yield self.named[id(info)], lambda info=info: self._open(info)
         if len(infos) > MAX_ENTRIES:
             raise Refused(TOO_MUCH)
 

@@ -1,4 +1,4 @@
-"""Collects hand-ins into `submitted/`, from downloads of Moodle, Canvas and Gradescope, and from mail."""
+"""Collects hand-ins into `submitted/`, from downloads of learning platforms, and from mail."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,10 +19,11 @@ from zoneinfo import ZoneInfo
 from .. import course
 from ..errors import Unreadable, UsageError
 from ..intake import layouts, tables
-from ..intake.identity import FORGOTTEN, PARTICIPANT, Keys, Noted, difference, first_difference, keys_in
+from ..intake.identity import FORGOTTEN, HIDDEN, PARTICIPANT, Keys, Noted, difference, first_difference, keys_in
 from ..intake.layouts import Download, HandIn, Owner, Place
-from ..intake.matching import KEY, NAME, Match, Matcher
-from ..intake.people import words
+from ..intake.matching import KEY, NAME, NOBODY, Match, Matcher
+from ..intake.people import joined, words
+from ..intake.proposing import proposed
 from ..intake.unpacking import is_archive, is_message
 from ..intake.worksheet import Worksheet
 from ..nbgrader.collecting import BoundedExtractor, without_suffix
@@ -29,6 +31,7 @@ from ..submission import files, read
 from ..submission.assignments import assignment_of
 from ..submission.times import time_of
 from ..verdict import is_printable
+from . import beside
 
 if TYPE_CHECKING:
     from ..course import Assignment
@@ -38,7 +41,8 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"(?:\s*\((\d+)\)|-(\d+))$")  # of a copy: `x (1).ipynb` from a browser, `x-1.ipynb` from Canvas
 # what programs put beside a notebook, and how such a file reads in a sentence about files that are left out
-LITTER = {"__MACOSX", ".DS_Store", "Thumbs.db", ".git", ".ipynb_checkpoints", ".venv", ".vscode", ".idea"}
+LITTER = {"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git", ".github", ".gitignore", ".gitattributes"}
+LITTER |= {".gitkeep", ".ipynb_checkpoints", "__pycache__", ".venv", ".vscode", ".idea"}
 ON_LITTER = re.compile(rf"(?:/|, )(?:{'|'.join(map(re.escape, sorted(LITTER)))})(?:/|: )")
 MANY = 5  # names in a sentence
 
@@ -55,6 +59,8 @@ class Collected:
     problems: list[str] = field(default_factory=list)  # what was not taken
     unusable: set[str] = field(default_factory=set)  # who has handed in something that was not taken
     by_name: list[str] = field(default_factory=list)  # whom only a name tells, though the system has keys
+    untimed: list[str] = field(default_factory=list)  # of whom no hand-in time is known
+    hidden: list[str] = field(default_factory=list)  # whose names the system hides
 
 
 @dataclass
@@ -69,7 +75,31 @@ class Choice:
 
     @property
     def owner(self) -> Owner:
-        return self.hand_in.owner
+        time = self.hand_in.times.get(self.place)
+        return replace(self.hand_in.owner, time=time) if time else self.hand_in.owner
+
+    @property
+    def beside(self) -> list[tuple[Place, Path]]:
+        """What was handed in with it, by the student's own paths: files that are no notebooks."""
+        found = []
+        for place, path in self.hand_in.files:
+            entry = next((at for at in self.hand_in.names if place[: len(at)] == at), ())
+            inner = place[len(entry) :] or (own_name(self.hand_in, place, entry),)
+            if place in self.hand_in.own and len(inner) == 1:
+                inner = (self.hand_in.own[place],)
+            if place != self.place and not inner[-1].lower().endswith(".ipynb"):
+                found.append((inner, path))
+        return found
+
+
+def own_name(hand_in: HandIn, place: Place, entry: Place = ()) -> str:
+    """The name that the student gave a file, without what the system has put before it."""
+    name, given = place[-1], hand_in.owner.given
+    if own := hand_in.own.get(place):
+        return own
+    if entry == place and (said := layouts.moodle(name)):
+        given = said.given
+    return re.sub(r"^_\d+_", "", name[len(given) :]) or name if given and name.startswith(given) else name
 
 
 class Collector:
@@ -90,12 +120,13 @@ class Collector:
         forget: Collection[str] = (),
     ) -> None:
         self.root, self.assignment, self.roster, self.results = root, assignment, students, results
-        self.forget = set(forget)
+        self.forget, self.zone = set(forget), zone
         self.noted = Noted(results.all_handed_in(), assignment.name, forget)
         self.matcher = Matcher(students, self.noted)
         self.known = course.assignments(root)
         self.result = Collected()
         self.people: dict[str, list[Match]] = {}
+        self.nobody: list[str] = []  # the names in a download that match nobody
         self.chosen: dict[str, Choice] = {}
         self.worksheet = Worksheet(sheet) if sheet else None
         self.participants = self.worksheet.participants(zone) if self.worksheet else {}
@@ -106,12 +137,14 @@ class Collector:
         """Choose the notebooks of a download; returns the system that it is from. Raises UsageError."""
         system, found = self._hand_ins(download, system, pattern)
         owners: dict[str, list[HandIn]] = {}
+        self.nobody = []
         for hand_in in found:
             match = self._match(hand_in.owner)
             hand_in.owner = match.owner
             if match.student:
                 owners.setdefault(match.student, []).append(hand_in)
                 self.people.setdefault(match.student, []).append(match)
+        self._say_who_is_nobody(self.nobody, NOBODY, pattern)
         for student, theirs in owners.items():
             if not self._two_people(student):
                 self._choose_between(student, theirs, system)
@@ -129,12 +162,17 @@ class Collector:
                     f" {self._what_helps()}"
                 )
                 self.result.unusable.add(student)
+        self._remark_on_groups()
         self.result.by_name = [student for student in dict.fromkeys(self.result.by_name) if student in self.chosen]
         for student, choice in sorted(self.chosen.items()):
             if not self._write(student, choice, notes.get(student, {})):
                 continue
             if choice.owner.late:
                 self.result.late.append(student)
+            if choice.owner.is_hidden:
+                self.result.hidden.append(student)
+            elif number := choice.owner.participant:
+                notes.pop(f"{PARTICIPANT}-{number}", None)  # the same person, when names were hidden
             notes[student] = _note(choice)
             if student in self.forget:
                 self._forget(student, choice.owner.keys)
@@ -158,7 +196,7 @@ class Collector:
     def _hand_ins(self, download: Download, system: str | None, pattern: str | None) -> tuple[str, list[HandIn]]:
         """(the system that a download is from, what was handed in). Raises UsageError."""
         wanted, insists = f"{self.assignment.name}.ipynb", system is not None
-        form = system or ("mail" if pattern else layouts.system_of(download))
+        form = system or ("mail" if pattern else layouts.system_of(download, self._knows))
         whole = layouts.one_hand_in(download)
         if download.is_archive and not insists and not pattern and self._is_on_the_roster(whole.owner):
             if form == "mail" and not self._holds_anothers(download, whole.owner):
@@ -169,7 +207,8 @@ class Collector:
                 " folder and collect that"
             )
             return form, []
-        found, strays = layouts.hand_ins(download, form, pattern, insists, wanted)
+        found, strays = layouts.hand_ins(download, form, pattern, insists, wanted, self._knows, self.zone)
+        self._say_which_times_are_unread(found)
         for hand_in in found:
             hand_in.owner = self._with_sheet(hand_in.owner)
         people = {(h.owner.name, h.owner.others, *h.owner.keys.items()) for h in found}
@@ -180,8 +219,55 @@ class Collector:
                 f" {form} takes it"
             )
             return form, []
-        self.result.problems += [f"{shown(name)}: its name matches nobody, so it is skipped" for name in strays]
+        self._say_who_is_nobody(strays, "its name matches nobody, so it is skipped", pattern)
         return form, found
+
+    @property
+    def _knows(self) -> layouts.Knows | None:
+        """Whether an owner may be somebody on the roster; None without a roster."""
+        return None if self.roster.is_empty else self._may_be_known
+
+    def _may_be_known(self, owner: Owner) -> bool:
+        found = self.matcher.find(owner)
+        return bool(found.student or found.may_be)
+
+    def _say_which_times_are_unread(self, found: Sequence[HandIn]) -> None:
+        unread = [hand_in.owner.unread for hand_in in found if hand_in.owner.unread]
+        if unread:
+            self.result.problems.append(
+                f"{len(unread)} of the hand-ins' times cannot be read, such as {quoted(unread[0])}, so these do not"
+                " count as late: it is no time, or may be two, as 03-11-2026 may be in March or in November"
+            )
+
+    def _say_who_is_nobody(self, names: Sequence[str], why: str, pattern: str | None) -> None:
+        """Problems with names that match nobody; where they hold a student of the roster, with a pattern that fits."""
+        made, fitting, students = ("", [], []) if pattern else proposed(names, self.roster)
+        if fitting:
+            offer = f"`--pattern {shlex.quote(made)}`" if made else "`--pattern REGEX` (docs/lms.md)"
+            who = ", ".join(dict.fromkeys(map(shown, students[:MANY])))
+            self.result.problems.append(
+                f"{listed([quoted(name) for name in fitting])}: these names"
+                f" are in no layout that is known here, so they are skipped; {offer} says where the student is"
+                f" (it finds {who})"
+            )
+            self.result.unusable.update(students)
+        said = set(fitting)
+        self.result.problems += [f"{shown(name)}: {why}" for name in names if name not in said]
+
+    def _remark_on_groups(self) -> None:
+        """Say that Canvas puts a group's hand-in under one member, if it calls hand-ins by other names than theirs."""
+        others = []
+        for student, choice in sorted(self.chosen.items()):
+            known = self.roster.all.get(student)
+            is_other = known is not None and known.name and "".join(words(choice.owner.name)) not in joined(known)
+            if choice.system == "canvas" and choice.owner.lms_id and is_other:
+                others.append(f"{shown(choice.owner.name)}: {shown(student)}")
+        if others:
+            self.result.remarks.append(
+                f"Canvas calls {len(others)} of these by another name than the roster"
+                f" ({listed(others)}): if these are groups, Canvas has put each"
+                " group's hand-in under one member; copy that member's folder in submitted/ for the others"
+            )
 
     def _is_on_the_roster(self, owner: Owner) -> bool:
         return bool(self.roster.named(owner) or self.roster.by_keys(owner) or self.roster.guess(owner))
@@ -197,7 +283,8 @@ class Collector:
         said = self.participants.get(owner.participant)
         if said is None:
             return owner
-        return replace(said, name=said.name or owner.name, given=owner.given, in_team=owner.in_team)
+        name, is_hidden = said.name or owner.name, owner.is_hidden and not (said.name or said.email)
+        return replace(said, name=name, given=owner.given, in_team=owner.in_team, is_hidden=is_hidden)
 
     def _in_the_worksheet(self, owner: Owner) -> bool:
         return owner.participant in self.participants
@@ -216,6 +303,9 @@ class Collector:
             )
             match = replace(match, student="", why=why, may_be=(student,))
         if not match.student:
+            if match.why == NOBODY and not owner.is_sender:
+                self.nobody.append(owner.shown)  # said together
+                return match
             help = f": {self._what_helps()}" if match.why.startswith("it may be") else ""
             self.result.problems.append(f"{shown(owner.shown)}: {shown(match.why, len(match.why))}{help}")
             self.result.unusable.update(match.may_be)
@@ -229,7 +319,7 @@ class Collector:
         """The Match of nobody if the worksheet has another name for this participant than the file, else None."""
         said = self.participants.get(owner.participant)
         own = layouts.moodle(owner.given)
-        if said is None or own is None or not said.name or own.name == "Participant":
+        if said is None or own is None or not said.name or own.is_hidden:
             return None
         if "".join(words(own.name)).endswith("".join(words(said.name))):
             return None
@@ -279,7 +369,8 @@ class Collector:
         for other in choices[:-1]:
             if other.data != best.data:
                 why = "the latest" if best.owner.time and other.owner.time else "the last by its name"
-                self._remark(student, f"{quoted(best.owner.shown)} counts, {why}, and not {quoted(other.owner.shown)}")
+                one, two = _names_of(best, other)
+                self._remark(student, f"{quoted(one)} counts, {why}, and not {quoted(two)}")
         before = self.chosen.get(student)
         if before and before.owner.time and best.owner.time and before.owner.time > best.owner.time:
             self._remark(student, "is in two downloads: the later hand-in counts, which is in the earlier download")
@@ -293,7 +384,7 @@ class Collector:
         wanted = f"{self.assignment.name}.ipynb"
         named, fitting, others = [], [], []
         for place, path in hand_in.files:
-            own = self._own_name(hand_in, place[-1])
+            own = own_name(hand_in, place)
             try:
                 data = read.read_if_one(path)
                 found = assignment_of(read.read_notebook(data), known=self.known)
@@ -314,19 +405,13 @@ class Collector:
             return None
         return self._latest(student, fitting or named, wanted)
 
-    def _own_name(self, hand_in: HandIn, name: str) -> str:
-        """The name that the student gave a file, without what the system has put before it."""
-        given = hand_in.owner.given
-        if not given or not name.startswith(given):
-            return name
-        return re.sub(r"^_\d+_", "", name[len(given) :]) or name
-
     def _latest(self, student: str, choices: list[Choice], wanted: str) -> Choice:
         """Of several notebooks of one assignment, the one that a browser or system has numbered highest."""
-        best = max(choices, key=lambda c: (_number(c.name), c.name == wanted, c.name))
+        best = max(choices, key=lambda c: (c.owner.time or datetime.min, _number(c.name), c.name == wanted, c.name))
         for other in choices:
             if other is not best and other.data != best.data:
-                self._remark(student, f"has several: {quoted(best.name)} counts, and not {quoted(other.name)}")
+                one, two = _names_of(best, other)
+                self._remark(student, f"has several: {quoted(one)} counts, and not {quoted(two)}")
         if best.name != wanted:
             self._remark(student, f"{quoted(best.name)} is taken, since its cells are this assignment's")
         return best
@@ -375,12 +460,37 @@ class Collector:
                     f"nothing tells when this was handed in, so the time of what was there before stays, {known} UTC:"
                     " it was not earlier",
                 )
+            self._keep_beside(student, choice, folder)
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
             self._problem(student, choice.owner, f"something else is in the place of submitted/{student}")
             return False
+        if not (time or known):
+            self.result.untimed.append(student)
         kind = self.result.new if before is None else self.result.same if before == choice.data else self.result.changed
         kind.append(student)
         return True
+
+    def _keep_beside(self, student: str, choice: Choice, folder: Path) -> None:
+        """Put what was handed in beside the notebook into a folder of its own, and say so."""
+        kept, too_much = beside.chosen(choice.beside, self.root / "release", self.assignment.name)
+        beside.write(folder, kept)
+        where = f"submitted/{student}/{self.assignment.name}/{files.BESIDE}/"
+        if kept:
+            names = ", ".join(shown("/".join(place)) for place in kept)
+            self._remark(student, f"beside the notebook: {names} (in {where}; `report --by-hand` shows it)")
+        if too_much:
+            names = listed([shown("/".join(place)) for place in too_much])
+            self.result.problems.append(
+                f"{shown(student)}: {len(too_much)} files beside the notebook are too much: {names}"
+            )
+
+
+def _names_of(one: Choice, other: Choice) -> tuple[str, str]:
+    """What to call two notebooks of one student: by as much of their paths as tells them apart."""
+    if one.owner.given != other.owner.given:
+        return one.owner.shown, other.owner.shown
+    names = one.name, other.name
+    return names if names[0] != names[1] else ("/".join(one.place), "/".join(other.place))
 
 
 def _bytes_of(path: Path) -> bytes | None:
@@ -410,7 +520,8 @@ def _note(choice: Choice) -> dict[str, Any]:
     entry = next(name for at, name in choice.hand_in.names.items() if choice.place[: len(at)] == at)
     said = {key: getattr(owner, key) for key in ("name", "email", "lms_id", "participant", "given")}
     time = f"{owner.time:%Y-%m-%d %H:%M:%S}" if owner.time else ""
-    return {"system": choice.system, "entry": entry, "late": owner.late, "time": time, **said}
+    hidden = {HIDDEN: True} if owner.is_hidden else {}
+    return {"system": choice.system, "entry": entry, "late": owner.late, "time": time, **said, **hidden}
 
 
 def _number(name: str) -> int:
@@ -517,14 +628,39 @@ def told(
         yield f"  late: {', '.join(map(shown, found.late))}"
         if timeless:
             yield "  The system does not say how late, so there is no penalty."
+    if many and len(found.untimed) == many and not found.late:
+        yield f"  no hand-in times are known, so nobody counts as late: {_what_gives_times(systems)}"
+    elif found.untimed and not found.late:
+        yield f"  no hand-in time is known of {len(found.untimed)} ({listed(found.untimed)}): they do not count as late"
+    if found.hidden:
+        yield (
+            f"  anonymous: the system hides these names, so each hand-in is graded by its number or code"
+            f" ({listed(found.hidden)}); {_what_gives_grades_back(systems, assignment)}. To grade by name, show the"
+            " names there, download again, and collect"
+        )
     if found.by_name:
         names = listed(found.by_name)
         yield f"  matched by name alone, or by a number that students may choose: {len(found.by_name)} ({names})"
     unusable = [student.id for student in missing if student.id in found.unusable]
     if unusable:
         yield f"  handed in, but nothing usable: {', '.join(map(shown, unusable))}"
-    if absent := [student.id for student in missing if student.id not in found.unusable]:
+    by_number = {id for id, note in notes.items() if note.get(HIDDEN)}
+    absent = [student.id for student in missing if student.id not in found.unusable]
+    if absent and not found.hidden and not any(id in by_number for id in absent):
         yield f"  without a hand-in: {', '.join(map(shown, absent))}"
+
+
+def _what_gives_times(systems: Sequence[str]) -> str:
+    if "moodle" in systems:
+        return "give Moodle's grading worksheet beside the download"
+    return "a group `time` in --pattern, or timestamp.txt in the students' folders, gives them"
+
+
+def _what_gives_grades_back(systems: Sequence[str], assignment: Assignment) -> str:
+    if "moodle" in systems:
+        number = assignment.name.split("_")[0]
+        return f"`autograder export {number} moodle --fill WORKSHEET` gives grades back by the number"
+    return "grades go back by hand, since the gradebook has no such code"
 
 
 def _kinds(found: Collected) -> tuple[list[str], list[str], list[str]]:

@@ -22,7 +22,6 @@ HOLDERS = (
     *(".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar"),
     *(".pdf", ".doc", ".docx", ".odt", ".rtf", ".pages", ".md", ".tex", ".txt", ".jpg", ".jpeg", ".heic", ".py"),
 )
-TIMESTAMP = "timestamp.txt"  # nbgrader's own, and `collect`'s
 HARMLESS = {"__macosx", "__pycache__", "thumbs.db", "desktop.ini"}  # and whatever begins with a dot
 MOST = 3  # sentences on one student's folder: what one student hands in hides nothing of others
 DEEPEST = 3  # folders below an assignment's that are searched for a notebook
@@ -97,11 +96,13 @@ def _beside(student: str, assignment: str, folder: str, released: str) -> Iterat
     while waiting:
         place, path = waiting.pop(0)
         for name in sorted(found := _entries(path)):
+            if (place, name) == ("", files.BESIDE):  # the page for grading by hand shows it
+                continue
             here = f"{place}{name}"
             if found[name] and here.count("/") < DEEPEST:
                 waiting.append((f"{here}/", os.path.join(path, name)))
             is_notebook = here != f"{assignment}{NOTEBOOK}" and not found[name] and _is_notebook(path, name)
-            may_hold = name.lower().endswith(HOLDERS) and here != TIMESTAMP
+            may_hold = name.lower().endswith(HOLDERS) and here != files.TIMESTAMP
             if is_notebook or (may_hold and not os.path.lexists(os.path.join(released, here))):
                 yield f"{student}: {assignment}/{here} is not graded: only {assignment}/{assignment}{NOTEBOOK} is"
 

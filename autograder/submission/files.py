@@ -24,6 +24,13 @@ MAX_NAMES = 2_000  # of files and folders beside a notebook
 MAX_FOLDERS = 20
 MAX_TRIED = 50  # of which the content is looked at, to name a notebook that is called otherwise
 MAX_COPIED = 200 * 2**20  # bytes of all files beside a notebook
+BESIDE = "beside"  # the folder into which `collect` puts what was handed in beside a notebook
+TIMESTAMP = "timestamp.txt"  # nbgrader's own, and `collect`'s
+# files in which a written answer may be: pictures, documents and texts
+PROSE = (
+    *(".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".heic", ".heif", ".tif", ".tiff", ".bmp", ".svg"),
+    *(".pdf", ".doc", ".docx", ".odt", ".rtf", ".pages", ".ppt", ".pptx", ".html", ".htm", ".md", ".tex", ".txt"),
+)
 MAX_NAME = 128  # characters of a student's name: a column of the gradebook
 MAX_NAME_BYTES = 240  # a file name made from it gets a suffix and may have at most 255
 Place: TypeAlias = tuple[str, ...]  # the parts of a path
@@ -138,6 +145,32 @@ def names(folder: StrPath) -> set[str]:
             return {name for name, _, _ in _entries(top, ())}
     except Unreadable:
         return set()
+
+
+def beside(folder: StrPath, released: StrPath = os.devnull) -> list[Place]:
+    """What was handed in beside the notebook in `submitted/STUDENT/ASSIGNMENT`: regular files, at most MAX_NAMES.
+
+    Neither notebooks nor what students got, which lies in the folder `released`.
+    """
+    found: list[Place] = []
+    with contextlib.suppress(Unreadable), _entered(folder) as top:
+        for place, kind, size in itertools.islice(_walked(top), MAX_NAMES):
+            is_one = kind == stat.S_IFREG and size and not any(name.startswith(".") for name in place)
+            if is_one and place != (TIMESTAMP,) and not place[-1].lower().endswith(".ipynb"):
+                if not os.path.lexists(os.path.join(released, *place)):
+                    found.append(place)
+    return found
+
+
+def read_beside(folder: StrPath, place: Place, most: int = read.MAX_FILE) -> bytes:
+    """The content of a file that `beside` has found. Raises Unreadable."""
+    with _entered(folder) as top, _opened(top, place[:-1]) as inner:
+        return read.read_bytes(place[-1], inner, most)
+
+
+def may_hold_answers(folder: StrPath, released: StrPath = os.devnull) -> bool:
+    """Whether a written answer may have been handed in beside the notebook."""
+    return any(place[-1].lower().endswith(PROSE) for place in beside(folder, released))
 
 
 def copy(folder: StrPath, target: StrPath, exclude: Iterable[str], kept: Collection[Place] = ()) -> None:

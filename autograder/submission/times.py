@@ -1,23 +1,130 @@
-"""Reads when something was handed in from text that cannot be trusted."""
+"""Reads when something was handed in from text that cannot be trusted, and never guesses.
+
+A text is a time only if all of it is one of the FORMS below. A library that guesses (dateutil) takes a part of
+`2026-11-20-10-11-12` for a time zone, the month for the day, and drops a "PM" that it does not expect.
+"""
+
+from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
-from nbgrader.utils import parse_utc
+LONGEST = 100  # characters
+CLOCK = r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d)(?:[.,]\d{1,9})?)?"
+DIGITS = r"(?P<hour2>\d{1,2})(?P<minute2>\d\d)"  # of a clock in a file's name, which cannot hold a colon
+HALF = r"(?:\s*(?P<half>[ap])\.?m\.?)?"
+ZONE = r"(?:\s*(?P<zone>Z|[A-Z]{2,5}|(?:UTC|GMT)?[+-]\d\d:?\d\d))?"
+AFTER = rf"(?:(?:\s*,)?\s+(?:at\s+|um\s+|à\s+|kl\.?\s+)?(?:{CLOCK}|{DIGITS}){HALF}(?:\s+Uhr)?{ZONE})?"
+MONTH = r"(?P<month>[^\W\d_]{3,})\.?"
+WEEKDAY = r"(?:[^\W\d_]{2,}\.?,?\s+)?"
+# all with four digits of the year
+FORMS = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        # ISO, and as databases and nbgrader write it: 2026-11-20 10:11:12.5 UTC, 2026-11-20T10:11:12+01:00
+        rf"(?P<year>\d{{4}})([-/.])(?P<m>\d\d?)\2(?P<d>\d\d?)(?:(?:T|,?\s+|_){CLOCK}{HALF}{ZONE})?",
+        # Blackboard: 2026-11-20-10-11-12
+        r"(?P<year>\d{4})([-_])(?P<m>\d\d)\2(?P<d>\d\d)[-_T](?P<hour>\d\d)([-_])(?P<minute>\d\d)\6(?P<second>\d\d)",
+        # ILIAS: 20261120101112; Sakai: with milliseconds behind
+        r"(?P<year>(?:19|20)\d\d)(?P<m>\d\d)(?P<d>\d\d)"
+        r"(?:[T_-]?(?P<hour>\d\d)(?P<minute>\d\d)(?P<second>\d\d)(?:\d{3})?(?P<zone>Z)?)?",
+        # Brightspace: Nov 21, 2026 900 AM
+        rf"{WEEKDAY}{MONTH}\s+(?P<d>\d\d?)(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}}){AFTER}",
+        # Moodle: Tuesday, 3 November 2026, 11:25 AM; 3. Nov. 2026 11.25
+        rf"{WEEKDAY}(?P<d>\d\d?)(?:st|nd|rd|th|\.|º)?[\s-]+(?:de\s+)?{MONTH},?[\s-]+(?:de\s+)?(?P<year>\d{{4}}){AFTER}",
+        # 3.11.2026 11:25: with dots, the day comes first everywhere
+        rf"{WEEKDAY}(?P<d>\d\d?)\.\s?(?P<m>\d\d?)\.\s?(?P<year>\d{{4}}){AFTER}",
+        # 25/11/2026 or 11/25/2026: which is the month is known only if the other one cannot be
+        rf"{WEEKDAY}(?P<one>\d\d?)([-/])(?P<other>\d\d?)\2(?P<year>\d{{4}}){AFTER}",
+    )
+)
+# by the beginnings that their names have in English, Catalan, Dutch, French, German, Italian, Portuguese, Spanish and
+# Swedish; a name or an abbreviation begins with exactly one of them
+MONTHS = (
+    "jan|gen|ene",
+    "feb|fev|fév",
+    "mar|mär|maa|mrt|maerz",
+    "apr|avr|abr",
+    "may|mai|mag|maj|mei",
+    "jun|giu|juin",
+    "jul|lug|juil",
+    "aug|ago|aou|aoû",
+    "sep|set",
+    "oct|okt|ott|out",
+    "nov",
+    "dec|dez|dic|dés|déc|des",
+)
+MONTH_OF = {beginning: number for number, names in enumerate(MONTHS, start=1) for beginning in names.split("|")}
+# hours from UTC; names that mean several zones (CST, IST, BST) are not here. RFC 5322 gives those of America
+ZONES = {"Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "MEZ": 1, "MESZ": 2, "EET": 2, "EEST": 3}
+ZONES |= {"EST": -5, "EDT": -4, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
 
-TIME = re.compile(r"[\w :.,/+-]{1,100}")
-PLACE = re.compile(r"[\s:][/~]|\.\.")  # a time zone may be a file's path, and that file would be read
+
+def time_of(text: object, zone: tzinfo | None = UTC) -> datetime | None:
+    """The time (UTC) that a text gives, or None if it gives none, or may mean two.
+
+    A text that names no time zone is in `zone`; None is this machine's.
+    """
+    text = " ".join(text.split()) if isinstance(text, str) and len(text) <= LONGEST else ""
+    for form in FORMS:
+        if found := form.fullmatch(text):
+            return _time(found.groupdict(), zone)
+    return None
 
 
-def time_of(text: object) -> datetime | None:
-    """The time (UTC) that a text gives, or None if it gives none."""
-    text = text.strip() if isinstance(text, str) else ""
-    if not TIME.fullmatch(text) or PLACE.search(text):
+def _time(said: dict[str, str | None], zone: tzinfo | None) -> datetime | None:
+    """The time (UTC) of what a form has found, or None."""
+    date = _date(said)
+    clock = _clock(said)
+    zone = _zone(name) if (name := said.get("zone")) else zone
+    if date is None or clock is None or zone is NO_ZONE:
         return None
     try:
-        return parse_utc(text)
-    except Exception:  # dateutil raises many kinds of errors for a text that is no time
+        time = datetime(*date, *clock)
+    except ValueError:  # no such day or hour
         return None
+    return in_utc(time.replace(tzinfo=zone))
+
+
+def _date(said: dict[str, str | None]) -> tuple[int, int, int] | None:
+    year = int(said["year"] or 0)
+    if said.get("one"):
+        one, other = int(said["one"] or 0), int(said["other"] or 0)
+        if one <= 12 and other <= 12 and one != other:
+            return None  # 03-11 is in March or in November
+        day, month = (other, one) if other > 12 else (one, other)
+    else:
+        day = int(said["d"] or 0)
+        month = int(said["m"] or 0) if said.get("m") else _month(said["month"] or "")
+    return (year, month, day)
+
+
+def _month(name: str) -> int:
+    """The number of a month, 0 if it is none."""
+    name = name.casefold()
+    return max((number for beginning, number in MONTH_OF.items() if name.startswith(beginning)), default=0)
+
+
+def _clock(said: dict[str, str | None]) -> tuple[int, int, int] | None:
+    """(hour, minute, second); midnight for a date alone."""
+    hour = int(said.get("hour") or said.get("hour2") or 0)
+    minute, second = int(said.get("minute") or said.get("minute2") or 0), int(said.get("second") or 0)
+    if half := (said.get("half") or "").lower():
+        if hour > 12 and half == "a":
+            return None
+        hour = hour % 12 + 12 * (half == "p") if hour <= 12 else hour
+    return hour, minute, second
+
+
+NO_ZONE = timezone(timedelta(hours=23))  # of a name that is none
+
+
+def _zone(name: str) -> tzinfo:
+    name = name.upper()
+    if found := re.fullmatch(r"(?:UTC|GMT)?([+-])(\d\d):?(\d\d)", name):
+        minutes = int(found[2]) * 60 + int(found[3])
+        return timezone(timedelta(minutes=-minutes if found[1] == "-" else minutes)) if minutes < 24 * 60 else NO_ZONE
+    return timezone(timedelta(hours=ZONES[name])) if name in ZONES else NO_ZONE
 
 
 def in_utc(time: datetime) -> datetime | None:
