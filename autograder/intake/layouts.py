@@ -455,7 +455,8 @@ class _Shaped:
                     continue
                 same.files.append((place, path))
                 if place == entry and "file" in said:
-                    same.own[place] = said["file"]
+                    end = os.path.splitext(place[-1])[1]
+                    same.own[place] = said["file"] if said["file"].endswith(end) else said["file"] + end
                 inside = re.fullmatch(shape.inside, beside[0]) if shape.inside and beside else None
                 if inside:
                     if len(beside) == 1:

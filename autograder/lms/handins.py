@@ -72,6 +72,8 @@ class Choice:
     name: str
     data: bytes
     system: str
+    kept: dict[Place, Path] = field(default_factory=dict)  # what was handed in beside it
+    too_much: list[Place] = field(default_factory=list)
 
     @property
     def owner(self) -> Owner:
@@ -126,6 +128,7 @@ class Collector:
         self.known = course.assignments(root)
         self.result = Collected()
         self.people: dict[str, list[Match]] = {}
+        self.scratch = tempfile.TemporaryDirectory(prefix="autograder-beside-")
         self.nobody: list[str] = []  # the names in a download that match nobody
         self.chosen: dict[str, Choice] = {}
         self.worksheet = Worksheet(sheet) if sheet else None
@@ -377,7 +380,16 @@ class Collector:
             return
         if before and before.data != best.data:
             self._remark(student, "is in two downloads: the last one given counts")
+        self._keep(best)
         self.chosen[student] = best
+
+    def _keep(self, choice: Choice) -> None:
+        """Copy what was handed in beside a notebook: the download is unpacked only while it is looked at."""
+        kept, choice.too_much = beside.chosen(choice.beside, self.root / "release", self.assignment.name)
+        for number, (place, path) in enumerate(kept.items()):
+            target = Path(tempfile.mkdtemp(dir=self.scratch.name), str(number))
+            shutil.copyfile(path, target)
+            choice.kept[place] = target
 
     def _choice(self, student: str, hand_in: HandIn, system: str) -> Choice | None:
         """The notebook that counts of one hand-in; None if it holds none of this assignment, and says so."""
@@ -472,7 +484,7 @@ class Collector:
 
     def _keep_beside(self, student: str, choice: Choice, folder: Path) -> None:
         """Put what was handed in beside the notebook into a folder of its own, and say so."""
-        kept, too_much = beside.chosen(choice.beside, self.root / "release", self.assignment.name)
+        kept, too_much = choice.kept, choice.too_much
         beside.write(folder, kept)
         where = f"submitted/{student}/{self.assignment.name}/{files.BESIDE}/"
         if kept:
@@ -487,8 +499,11 @@ class Collector:
 
 def _names_of(one: Choice, other: Choice) -> tuple[str, str]:
     """What to call two notebooks of one student: by as much of their paths as tells them apart."""
-    if one.owner.given != other.owner.given:
+    if one.owner.shown != other.owner.shown and (one.owner.is_sender or one.system == "gradescope"):
         return one.owner.shown, other.owner.shown
+    entries = [next((n for at, n in c.hand_in.names.items() if c.place[: len(at)] == at), "") for c in (one, other)]
+    if entries[0] != entries[1]:
+        return entries[0], entries[1]
     names = one.name, other.name
     return names if names[0] != names[1] else ("/".join(one.place), "/".join(other.place))
 

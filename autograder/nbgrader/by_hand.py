@@ -23,6 +23,7 @@ from ..grading import store
 from ..groups.grouping import cells_of, code_of, shown
 from ..report.pages import environment
 from ..submission.written import elsewhere, is_blank
+from .pictures import Pictures
 from .safe_markdown import with_formulas
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ NOTHING = Markup("<p><em>Nothing was answered.</em></p>")
 GONE = Markup("<p><em>The notebook is gone from autograded/.</em></p>")
 ELSEWHERE = "These cells are the student’s own or changed, so the answer may be here:"
 NOT_FOUND = "Look at the answers to the other questions: it may be in one of them."
-PICTURE = Markup("<p><em>It has a picture, which only the notebook in submitted/ shows.</em></p>")
+PICTURE = Markup("<p><em>It has a picture that is not shown here: open the notebook in submitted/.</em></p>")
 PICTURES = re.compile(r"!\[|<img\b", re.IGNORECASE)
 NOT_SHOWN = re.compile(r"!\[|<[a-zA-Z!?]|^\s*\[[^\]\n]*\]:", re.MULTILINE)  # pictures, HTML, comments of Markdown
 LONGEST = 20_000  # characters of an answer that is shown
@@ -56,6 +57,14 @@ class Answer:
     mark: Mark
     html: Markup
     link: str
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a student handed in beside the notebook, as HTML."""
+
+    member: Member
+    html: Markup
 
 
 @dataclass(frozen=True)
@@ -83,9 +92,13 @@ def render(root: StrPath, assignment: course.Assignment, roster: Roster, formgra
     asked = course.cells_in(assignment.path)
     answers = {cell: [] for cell in _cells(assignment, roster)}
     released = store.Store(root).released(assignment.name)
+    beside: list[Beside] = []
     for one in roster.handed_in if answers else ():
         cells = _cells_of(root, assignment, one.student)
-        shown, places = _answers(assignment, one, cells, released), _places(cells)
+        pictures = Pictures(root, assignment.name, one.student)
+        shown, places = _answers(assignment, one, cells, released, pictures), _places(cells)
+        if pictures.files:
+            beside.append(Beside(one, pictures.shown()))
         page = f"{formgrader}formgrader/submissions/{quote(one.page)}/" if formgrader and one.page else ""
         for cell, found in answers.items():
             mark = one.mark(cell)
@@ -104,7 +117,8 @@ def render(root: StrPath, assignment: course.Assignment, roster: Roster, formgra
                 questions.append(Question(name, points, _question(asked, number), _scheme(cell), waiting, graded))
             else:
                 questions.append(Question(name, points, _markdown(FLAGGED), Markup(), waiting, []))
-    return _template().render(title=assignment.name, questions=questions, formgrader=formgrader, waiting=roster.waiting)
+    about = {"formgrader": formgrader, "waiting": roster.waiting, "beside": beside}
+    return _template().render(title=assignment.name, questions=questions, **about)
 
 
 @functools.lru_cache(maxsize=1)
@@ -162,7 +176,11 @@ def _places(cells: Sequence[RestoredCell]) -> dict[str, int]:
 
 
 def _answers(
-    assignment: course.Assignment, one: Member, cells: Sequence[RestoredCell], released: Collection[ReleasedCell]
+    assignment: course.Assignment,
+    one: Member,
+    cells: Sequence[RestoredCell],
+    released: Collection[ReleasedCell],
+    pictures: Pictures,
 ) -> dict[str, Markup]:
     """A student's answers by cell, as HTML."""
     exercises = {e.grade_id: e.name for e in assignment.exercises}
@@ -173,20 +191,20 @@ def _answers(
             code = shown(code_of(cells, exercises[name]))
             found[name] = _code(code) if code else NOTHING
         elif name:
-            written = Markup() if is_blank(cell, released) else _as_html(cell)
+            written = Markup() if is_blank(cell, released) else _as_html(cell, pictures)
             mark = one.mark(name)
             if mark and mark.auto is None:  # something was written, here or elsewhere
                 others = elsewhere(cells, assignment, name, released)
                 if written:
                     others = [other for other in others if other.cell_type != "code"]
-                written += _others(others[:MOST_CELLS], len(others) - MOST_CELLS, bool(written))
+                written += _others(others[:MOST_CELLS], len(others) - MOST_CELLS, bool(written), pictures)
             found[name] = written or NOTHING
     return found
 
 
-def _others(cells: Sequence[RestoredCell], more: int, is_answered: bool) -> Markup:
+def _others(cells: Sequence[RestoredCell], more: int, is_answered: bool, pictures: Pictures) -> Markup:
     """The text that a student wrote in other cells, some of which may be the answer."""
-    shown = Markup("").join(map(_as_html, cells))
+    shown = Markup("").join(_as_html(cell, pictures) for cell in cells)
     if more > 0:
         shown += Markup("<p><em>… and {} more cells: Formgrader shows them.</em></p>").format(more)
     if is_answered:
@@ -196,8 +214,8 @@ def _others(cells: Sequence[RestoredCell], more: int, is_answered: bool) -> Mark
     return said.format(ELSEWHERE if shown else NOT_FOUND) + shown
 
 
-def _as_html(cell: RestoredCell) -> Markup:
-    """A cell, with its source where a page does not show all of it."""
+def _as_html(cell: RestoredCell, pictures: Pictures) -> Markup:
+    """A cell, with its pictures, and with its source where a page does not show all of it."""
     source = cell.source
     if len(source) > LONGEST:
         source = source[:LONGEST] + "\n\n… (cut off here; Formgrader shows all of it)"
@@ -206,7 +224,7 @@ def _as_html(cell: RestoredCell) -> Markup:
     made = _markdown(source)
     if not NOT_SHOWN.search(source) and made.striptags().strip():
         return made
-    picture = PICTURE if PICTURES.search(source) else Markup()
+    picture = pictures.of(cell.source) or (PICTURE if PICTURES.search(source) else Markup())
     return made + picture + Markup("<p><em>As it was written:</em></p>") + _code(source)
 
 

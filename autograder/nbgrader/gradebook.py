@@ -232,7 +232,8 @@ class GradebookWriter:
             raise _for_one(error) from None
         grades: Grades = {}
         comments: Comments = {}
-        blank = unanswered(cells, self.assignment, self.released)
+        in_files = files.may_hold_answers(self._folder("submitted", student), self._release)
+        blank = set() if in_files else unanswered(cells, self.assignment, self.released)
         for cell in notebook.cells:
             self._assess(cell, graded.verdict, blank, grades, comments)
         _, recorded = self.results.latest_of(self.assignment.name, student)
@@ -287,6 +288,11 @@ class GradebookWriter:
     def _folder(self, step: str, student: str) -> str:
         directory = self.directory
         return directory.format_path(getattr(directory, f"{step}_directory"), student, self.assignment.name)
+
+    @property
+    def _release(self) -> str:
+        directory = self.directory
+        return directory.format_path(directory.release_directory, ".", self.assignment.name)
 
     def _timestamp(self, student: str) -> datetime | None:
         return self.directory.get_existing_timestamp(self._folder("submitted", student))

@@ -1,0 +1,160 @@
+"""What a student handed in beside the text of a notebook: attached pictures, and files, as HTML that does nothing.
+
+Pictures are shown if they are PNG or JPEG, by their content, of bounded size and number of pixels; texts as text. All
+else is named with its path.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import functools
+import json
+import os
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from markupsafe import Markup
+
+from ..errors import Unreadable
+from ..submission import files
+
+if TYPE_CHECKING:
+    from ..submission.files import Place
+    from ..submission.read import StrPath
+
+MAX_PICTURE = 6 * 2**20  # bytes: what a telephone makes
+MAX_SHOWN = 16 * 2**20  # bytes of one student's pictures: the page holds those of a class
+MAX_PIXELS = 50_000_000  # a picture of few bytes may have any number, and a browser unpacks all
+MAX_TEXT = 20_000  # characters of a file that is shown
+MOST = 50  # files of a student that are shown or named
+REFERENCE = re.compile(  # of Markdown, and of HTML
+    r"!\[[^\]\n]{0,200}\]\(\s*<?([^)>\n\"']{1,300})"
+    r"|<img\b[^>]{0,300}?\bsrc\s*=\s*[\"']?([^\"'>\s]{1,300})"
+)
+TEXTS = (".txt", ".md", ".tex", ".py", ".csv", ".json", ".yaml", ".yml", ".toml", ".r", ".html", ".htm")
+
+
+class Pictures:
+    """The pictures and other files of one student's hand-in, which are read when they are asked for."""
+
+    def __init__(self, root: StrPath, assignment: str, student: str) -> None:
+        self.folder = Path(root, "submitted", student, assignment)
+        self.notebook = self.folder / f"{assignment}.ipynb"
+        self.where = f"submitted/{student}/{assignment}"
+        self.files: list[Place] = files.beside(self.folder, Path(root, "release", assignment))
+        self.room = MAX_SHOWN
+
+    @functools.cached_property
+    def attached(self) -> dict[str, list[bytes]]:
+        """The pictures pasted into the notebook, by name: cells may use one name for several."""
+        found: dict[str, list[bytes]] = {}
+        with contextlib.suppress(Unreadable, ValueError, RecursionError):
+            notebook = json.loads(files.read_bytes(self.notebook).decode("utf-8-sig"))
+            for cell in notebook.get("cells", []) if isinstance(notebook, dict) else []:
+                for name, data in _attachments(cell):
+                    found.setdefault(name, []).append(data)
+        return found
+
+    def of(self, source: str) -> Markup:
+        """The pictures that a text refers to, as far as they were handed in."""
+        shown = Markup()
+        for found in list(REFERENCE.finditer(source))[:MOST]:
+            name = unquote((found[1] or found[2]).split(' "')[0].strip())
+            if name.startswith("attachment:"):
+                shown += Markup().join(self._picture(data, name) for data in self.attached.get(name[11:], []))
+            else:
+                shown += Markup().join(self._file(place) for place in self._called(name))
+        return shown
+
+    def _called(self, name: str) -> list[Place]:
+        """The files that a path in a notebook may mean: it, or the one of that name wherever it lies."""
+        wanted = tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
+        return [place for place in self.files if wanted and place[-len(wanted) :] == wanted][:1]
+
+    def shown(self) -> Markup:
+        """All files beside the notebook."""
+        shown = Markup().join(self._file(place) for place in self.files[:MOST])
+        more = len(self.files) - MOST
+        return shown + (Markup("<p>… and {} more in {}/</p>").format(more, self.where) if more > 0 else Markup())
+
+    def _file(self, place: Place) -> Markup:
+        path = f"{self.where}/{'/'.join(place)}"
+        try:
+            data = files.read_beside(self.folder, place)
+        except Unreadable as problem:
+            return Markup("<p><code>{}</code>: {}</p>").format(path, str(problem))
+        if kind_of(data):
+            return self._picture(data, path)
+        if place[-1].lower().endswith(TEXTS):
+            text = data[: 4 * MAX_TEXT].decode("utf-8", "replace").replace("\0", "")
+            text = text_of(text) if place[-1].lower().endswith((".html", ".htm")) else text
+            return Markup("<p><code>{}</code></p><pre><code>{}</code></pre>").format(path, text[:MAX_TEXT])
+        return Markup("<p><code>{}</code> ({:.0f} kB): open it there</p>").format(path, max(1, len(data) / 1000))
+
+    def _picture(self, data: bytes, name: str) -> Markup:
+        kind, pixels = kind_of(data), pixels_of(data)
+        if not kind or not 0 < pixels <= MAX_PIXELS or len(data) > min(MAX_PICTURE, self.room):
+            return Markup("<p><em>The picture {} is not shown here: open it in {}/.</em></p>").format(name, self.where)
+        self.room -= len(data)
+        text = base64.b64encode(data).decode()
+        return Markup('<p><img src="data:image/{};base64,{}" alt="{}"></p>').format(kind, text, os.path.basename(name))
+
+
+def _attachments(cell: object) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of the pictures attached to a cell."""
+    attached = cell.get("attachments") if isinstance(cell, dict) else None
+    for name, kinds in attached.items() if isinstance(attached, dict) else ():
+        for text in kinds.values() if isinstance(kinds, dict) else ():
+            text = "".join(map(str, text)) if isinstance(text, list) else text
+            if isinstance(text, str):
+                with contextlib.suppress(binascii.Error, ValueError):
+                    yield name, base64.b64decode(text)
+
+
+def kind_of(data: bytes) -> str:
+    """ "png" or "jpeg" by the content, else ""."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "png"
+    return "jpeg" if data.startswith(b"\xff\xd8\xff") else ""
+
+
+def pixels_of(data: bytes) -> int:
+    """The number of pixels that the head of a PNG or JPEG says, 0 if it says none."""
+    if kind_of(data) == "png":
+        return int.from_bytes(data[16:20], "big") * int.from_bytes(data[20:24], "big")
+    at = 2
+    while at + 9 < len(data) and data[at] == 0xFF:
+        marker, size = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # the segments with the size
+            return int.from_bytes(data[at + 5 : at + 7], "big") * int.from_bytes(data[at + 7 : at + 9], "big")
+        at += 2 + max(size, 2)
+    return 0
+
+
+class _Text(HTMLParser):
+    BREAKS = ("p", "br", "div", "li", "tr", "h1", "h2", "h3", "h4", "pre")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+
+    def handle_data(self, data: str) -> None:
+        self.parts.append(data)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag in self.BREAKS:
+            self.parts.append("\n")
+
+
+def text_of(page: str) -> str:
+    """The text of a page of HTML."""
+    parser = _Text()
+    parser.feed(page)
+    parser.close()
+    return "".join(parser.parts).strip()
