@@ -177,7 +177,10 @@ class GradeInSandbox(NbGraderPreprocessor):
         graded = replace(graded, verdict=results.names.credited(graded.verdict, options.credit(self.config)))
         resources["autograder"] = graded.verdict
         resources["autograder_answers"] = answers_of(cells)
-        resources["autograder_unanswered"] = unanswered(cells, assignment, results.released(assignment.name))
+        beside = Path(course.root(), "submitted", where["student"], assignment.name)
+        in_files = files.may_hold_answers(beside, Path(course.root(), "release", assignment.name))
+        released = results.released(assignment.name)
+        resources["autograder_unanswered"] = set() if in_files else unanswered(cells, assignment, released)
         write_outputs(nb.cells, cells, graded)
         return nb, resources
 

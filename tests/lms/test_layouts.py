@@ -1,0 +1,467 @@
+"""Downloads of platforms by the names in them, times in names, and what is handed in beside a notebook."""
+
+import base64
+import io
+import json
+import re
+import shutil
+import zipfile
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from conftest import ASSIGNMENT, ROOT
+from nbgrader.api import Gradebook
+
+from autograder import course
+from autograder.errors import UsageError
+from autograder.intake import layouts, shapes, zip_names
+from autograder.intake.people import Roster, Student
+from autograder.intake.proposing import proposed
+from autograder.lms import beside, commands
+from autograder.nbgrader import pictures
+from autograder.submission import files
+from autograder.submission.times import time_of
+
+NOTEBOOK = f"{ASSIGNMENT}.ipynb"
+CLASS = (
+    "id,first_name,last_name,email,lms_user_id\njdoe,Jane,Doe,jdoe@uni.example,501\nkim,Kim,Lee,kim@uni.example,505\n"
+    "amuller,\u00c4nne,M\u00fcller,am@uni.example,502\nmallory,Mallory,Moe,mm@uni.example,506\n"
+)
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63606060000000040001f61738550000000049454e44ae426082"
+)
+
+
+def work(text):
+    notebook = json.loads((ROOT / "release" / ASSIGNMENT / NOTEBOOK).read_text())
+    notebook["cells"].append({"cell_type": "markdown", "id": "mine", "metadata": {}, "source": text})
+    return json.dumps(notebook).encode()
+
+
+JANES, KIMS, OLD = work("Jane's"), work("Kim's"), work("old")
+
+
+def zipped(files):
+    with zipfile.ZipFile(made := io.BytesIO(), "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    path = tmp_path_factory.mktemp("empty") / "gradebook.db"
+    Gradebook(f"sqlite:///{path}").close()
+    return path
+
+
+class Place:
+    """A course with a class; `collect` gives (exit code, what was said)."""
+
+    def __init__(self, root, capsys):
+        self.root, self.capsys = root, capsys
+
+    def roster(self, text=CLASS):
+        (self.root / "class.csv").write_text(text, encoding="utf-8")
+        commands.roster(self.root, [self.root / "class.csv"], [], [])
+
+    def collect(self, files, *sheets, system=None, pattern=None, zone="UTC", name="download.zip"):
+        (self.root / name).write_bytes(files if isinstance(files, bytes) else zipped(files))
+        self.capsys.readouterr()
+        assignment = course.assignments(self.root)[ASSIGNMENT]
+        code = commands.collect(self.root, assignment, [self.root / name, *sheets], system, pattern, zone)
+        said = self.capsys.readouterr()
+        return code, said.out + said.err
+
+    @property
+    def found(self):
+        return {p.parent.parent.name: p.read_bytes() for p in (self.root / "submitted").glob(f"*/*/{NOTEBOOK}")}
+
+    def stamp(self, student):
+        path = self.root / "submitted" / student / ASSIGNMENT / "timestamp.txt"
+        return path.read_text().strip() if path.exists() else None
+
+    def beside(self, student):
+        folder = self.root / "submitted" / student / ASSIGNMENT / "beside"
+        return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def place(tmp_path, empty, capsys):
+    shutil.copy(empty, tmp_path)
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    for folder in ("source", "release"):
+        shutil.copytree(ROOT / folder / ASSIGNMENT, tmp_path / folder / ASSIGNMENT)
+    return Place(tmp_path, capsys)
+
+
+LATEST = {
+    "blackboard": {
+        f"HW 1_jdoe_attempt_2026-11-20-10-11-12_{NOTEBOOK}": JANES,
+        "HW 1_jdoe_attempt_2026-11-20-10-11-12.txt": b"Name: Jane Doe (jdoe)\n\nFiles:\n\tx\n",
+        f"HW 1_kim_attempt_2026-11-21-09-00-00_{NOTEBOOK}": KIMS,
+        "HW 1_kim_attempt_2026-11-19-09-00-00_my old.ipynb": OLD,
+    },
+    "brightspace": {
+        "index.html": b"<html></html>",
+        f"12345-67890 - Jane Doe - Nov 20, 2026 1011 AM/{NOTEBOOK}": JANES,
+        f"12346-67890 - Kim Lee - Nov 20, 2026 1130 PM/{NOTEBOOK}": OLD,
+        f"12346-67890 - Kim Lee - Nov 21, 2026 900 AM/{NOTEBOOK}": KIMS,
+    },
+    "brightspace, flat": {
+        f"1-2 - Jane Doe - 20 November, 2026 10.11 - {NOTEBOOK}": JANES,
+        f"1-2 - Kim Lee- Nov 20, 2026 1130 PM - {NOTEBOOK}": OLD,
+        f"1-2 - Kim Lee- Nov 21, 2026 900 AM - {NOTEBOOK}": KIMS,
+    },
+    "sakai": {
+        "HW 1/grades.csv": b"x",
+        **{
+            f"HW 1/{who}/{name}": data
+            for who, notebook, stamp in (
+                ("Doe, Jane(jdoe)", JANES, b"20261120101112345"),
+                ("Lee, Kim(kim)", KIMS, b"20261121090000000"),
+            )
+            for name, data in {f"Submission attachment(s)/{NOTEBOOK}": notebook, "timestamp.txt": stamp}.items()
+        },
+    },
+    "ilias": {
+        f"HW 1/Doe_Jane_jdoe_4711/20261120101112_{NOTEBOOK}": JANES,
+        f"HW 1/Lee_Kim_kim_4712/20261121090000_{NOTEBOOK}": KIMS,
+        f"HW 1/Lee_Kim_kim_4712/20261120090000_{NOTEBOOK}": OLD,
+    },
+    "ilias, teams": {
+        f"HW 1/Abgaben/Team 3/Doe_Jane_jdoe_4711/20261120101112_{NOTEBOOK}": JANES,
+        f"HW 1/Abgaben/Team 4/Lee_Kim_kim_4712/20261121090000_{NOTEBOOK}": KIMS,
+    },
+}
+
+
+@pytest.mark.parametrize("layout", LATEST)
+def test_a_platforms_names_tell_who_and_when(place, layout):
+    place.roster()
+    code, said = place.collect(LATEST[layout])
+    assert place.found == {"jdoe": JANES, "kim": KIMS} and code == 0
+    assert f"from {layout.split(',')[0]}" in said and "nobody counts as late" not in said
+    assert place.stamp("jdoe").startswith("2026-11-20 10:11") and place.stamp("kim") == "2026-11-21 09:00:00 UTC"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["hw1-submissions/hw1-jdoe/{}", "hw1-submissions/hw1-kim/{}"],
+        ["the-first-jdoe/{}", "the-first-kim/{}"],
+        ["01_self_attention - Jane Doe.ipynb", "01_self_attention - Kim Lee.ipynb"],
+        ["hw 1 - final - Jane Doe (1).ipynb", "Copy of hw - Kim Lee.ipynb"],
+        ["Section A/jdoe/{}", "Section B/kim/{}"],
+        ["class/Section A/Monday/Jane Doe/{}", "class/Section B/Friday/Kim Lee/{}"],
+        ["2026/hw1/jdoe/{}", "2026/hw1/kim/{}"],
+        ["HW 1/Jane Doe - x.ipynb", "HW 1/Kim Lee - x.ipynb"],
+    ],
+)
+def test_names_that_the_roster_explains(place, names):
+    place.roster()
+    place.collect({name.format(NOTEBOOK): data for name, data in zip(names, (JANES, KIMS), strict=True)})
+    assert place.found == {"jdoe": JANES, "kim": KIMS}
+
+
+@pytest.mark.parametrize("pattern", [r"hw1-(?P<student_id>\w+)", r"(?P<student_id>[a-z]+)"])
+@pytest.mark.parametrize("around", ["hw1-submissions", "x/hw1-submissions"])
+def test_a_pattern_is_tried_below_folders_of_no_student(place, pattern, around):
+    place.roster()
+    before = "hw1-" if "hw1" in pattern else ""
+    place.collect(
+        {f"{around}/{before}jdoe/{NOTEBOOK}": JANES, f"{around}/{before}kim/{NOTEBOOK}": KIMS}, pattern=pattern
+    )
+    assert place.found == {"jdoe": JANES, "kim": KIMS}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {f"jdoe/{NOTEBOOK}": JANES, f"stranger/kim/{NOTEBOOK}": OLD},
+        {f"A/jdoe/{NOTEBOOK}": JANES, f"A/amuller/{NOTEBOOK}": KIMS, f"A/stranger/kim/{NOTEBOOK}": OLD},
+        {f"A/jdoe/{NOTEBOOK}": JANES, f"A/amuller/{NOTEBOOK}": KIMS, f"B/stranger/kim/{NOTEBOOK}": OLD},
+        {f"jdoe/{NOTEBOOK}": JANES, "stranger.zip": zipped({f"kim/{NOTEBOOK}": OLD, f"mallory/{NOTEBOOK}": OLD})},
+    ],
+)
+def test_a_folder_of_a_stranger_hands_in_for_nobody(place, files):
+    place.roster()
+    code, _ = place.collect(files)
+    assert place.found["jdoe"] == JANES and code == 1 and not place.found.keys() & {"kim", "mallory"}
+
+
+def test_a_students_own_name_of_a_file_is_nobody_elses(place):
+    place.roster()
+    place.collect(
+        {
+            f"HW_mallory_attempt_2026-11-20-10-11-12_x_kim_attempt_2026-11-20-10-11-12_{NOTEBOOK}": OLD,
+            f"HW_jdoe_attempt_2026-11-20-10-11-12_{NOTEBOOK}": JANES,
+        }
+    )
+    assert place.found == {"mallory": OLD, "jdoe": JANES}
+
+
+def test_a_login_and_a_name_of_two_students_are_nobody(place):
+    place.roster()
+    code, said = place.collect(
+        {f"H/Doe_Jane_kim_1/20261120101112_{NOTEBOOK}": OLD, f"H/Moe_Mallory_mallory_2/20261120101112_{NOTEBOOK}": OLD}
+    )
+    assert (
+        set(place.found) == {"mallory"} and code == 1 and "Jane Doe is jdoe's" in said.replace("Doe Jane", "Jane Doe")
+    )
+
+
+def test_every_example_is_of_its_system():
+    for system, of in shapes.SHAPES.items():
+        for shape in of:
+            names = shape.example.split("/")
+            if system != shapes.GITHUB:
+                assert any(shape.match(name) for name in names), shape.example
+    assert list(layouts.LAYOUTS)[-1] == "mail"
+
+
+def test_no_pattern_of_a_layout_takes_long():
+    for name in ("_attempt_" * 28, "1-1 - " * 42, "a_" * 127, "(" * 255, " - " * 85, "_1" * 127, "-" * 255):
+        for of in shapes.SHAPES.values():
+            for shape in of:
+                shape.match(name)
+
+
+def test_a_name_that_fits_no_layout_gets_a_pattern_that_works(place):
+    place.roster()
+    names = {f"HW 1_x_jdoe_v1_{NOTEBOOK}": JANES, f"HW 1_x_kim_v2_{NOTEBOOK}": KIMS}
+    code, said = place.collect(names)
+    assert code == 1 and not place.found and "adds students" not in said and "handed in, but nothing usable" in said
+    pattern = re.search(r"--pattern '([^']+)'", said)[1]
+    place.collect(names, pattern=pattern)
+    assert place.found == {"jdoe": JANES, "kim": KIMS}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a+b (jdoe).ipynb", "a+b (kim).ipynb"],
+        ["1-Jane Doe-x.ipynb", "22-Kim Lee-y.ipynb"],
+        ["submission of jdoe", "submission of kim"],
+    ],
+)
+def test_a_proposed_pattern_finds_whom_it_was_made_from(names):
+    roster = Roster([Student("jdoe", "Jane", "Doe"), Student("kim", "Kim", "Lee")])
+    made, fitting, students = proposed(names, roster)
+    assert fitting == names and students == ["jdoe", "kim"] and all(re.fullmatch(made, name) for name in names)
+
+
+# --- names that are hidden ------------------------------------------------------------------------
+
+BLIND = "Identifier,Status,Grade,Maximum Grade,Last modified (submission),Last modified (grade)\n" + "".join(
+    f'{{}}{n},Submitted,,29.00,"Friday, 20 November 2026, 10:11 AM",-\n' for n in (4711, 4712)
+)
+
+
+@pytest.mark.parametrize("word", ["Participant", "Participant 4711", "Teilnehmer_in", "Teilnehmerin", "Deltagare", "X"])
+@pytest.mark.parametrize("with_roster", [True, False])
+def test_moodles_anonymous_numbers(place, word, with_roster):
+    if with_roster:
+        place.roster()
+    elif word == "X":
+        return  # nothing tells that this is no name
+    second = word.replace("4711", "4712")
+    names = {
+        f"{word}_4711_assignsubmission_file/{NOTEBOOK}": JANES,
+        f"{second}_4712_assignsubmission_file_/{NOTEBOOK}": KIMS,
+    }
+    code, said = place.collect(names)
+    assert place.found == {"participant-4711": JANES, "participant-4712": KIMS} and code == 0
+    assert "anonymous" in said and "export 02 moodle --fill" in said and "without a hand-in" not in said
+    assert "give Moodle's grading worksheet" in said
+
+
+def test_anonymous_ones_with_a_worksheet_and_then_with_names(place):
+    place.roster()
+    sheet = place.root / "blind.csv"
+    sheet.write_text(BLIND.replace("{}", "Participant "))
+    place.collect({f"Participant_{n}_assignsubmission_file/{NOTEBOOK}": JANES for n in (4711, 4712)}, sheet)
+    assert place.stamp("participant-4711") == "2026-11-20 10:11:00 UTC"
+    code, _ = place.collect(
+        {
+            f"Jane Doe_4711_assignsubmission_file/{NOTEBOOK}": JANES,
+            f"Kim Lee_4712_assignsubmission_file/{NOTEBOOK}": KIMS,
+        }
+    )
+    assert code == 0 and place.found["jdoe"] == JANES and place.found["kim"] == KIMS
+
+
+def test_canvas_hides_names_and_puts_groups_under_one_member(place):
+    place.roster()
+    code, said = place.collect({f"anon_a1B2c_501_9001_{NOTEBOOK}": JANES, f"anon_Zz9Yx_505_9002_{NOTEBOOK}": KIMS})
+    assert code == 0 and "anonymous" in said and "jdoe" not in place.found and "adds students" not in said
+    _, said = place.collect({f"projectgroup3_501_9001_{NOTEBOOK}": JANES, f"leekim_505_9002_{NOTEBOOK}": KIMS})
+    assert "projectgroup3: jdoe" in said and "groups" in said and "leekim" not in said
+
+
+# --- times ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, time",
+    [
+        ("2026-11-20-10-11-12", "2026-11-20 10:11:12"),
+        ("2026-11-03-11-25-32", "2026-11-03 11:25:32"),
+        ("20261120101112345", "2026-11-20 10:11:12"),
+        ("Nov 21, 2026 900 AM", "2026-11-21 09:00:00"),
+        ("Nov 3, 2026 1125 PM", "2026-11-03 23:25:00"),
+        ("Nov 4, 2026 0026 AM", "2026-11-04 00:26:00"),
+        ("Nov 4, 2026 12:26 AM", "2026-11-04 00:26:00"),
+        ("3. Nov. 2026 11.25", "2026-11-03 11:25:00"),
+        ("3. M\u00e4rz 2026 um 23:25 Uhr", "2026-03-03 23:25:00"),
+        ("25-11-2026 11:25 PM", "2026-11-25 23:25:00"),
+        ("11/25/2026 11:25", "2026-11-25 11:25:00"),
+        ("2026-11-20 10:11:12 CET", "2026-11-20 09:11:12"),
+        ("2026-11-20T10:11:12+01:00", "2026-11-20 09:11:12"),
+        ("2026-11-20 10:11:12.123456 UTC", "2026-11-20 10:11:12"),
+        ("Tuesday, 3 November 2026, 11:25 AM", "2026-11-03 11:25:00"),
+        *((text, None) for text in ("03-11-2026 11:25", "11-03-2026 11:25 PM", "3/11/2026", "2026-11-20 10:11 XYZ")),
+        *((text, None) for text in ("2026-11-20 10:11 CST", "2026-13-01", "Nov 20, 2026 1311 AM", "1" * 90, "", "x")),
+    ],
+)
+def test_a_time_is_read_or_not_and_never_guessed(text, time, recwarn):
+    assert str(time_of(text)) == str(time and datetime.fromisoformat(time)) and not recwarn.list
+
+
+def test_a_time_without_a_zone_is_in_the_one_that_is_given():
+    berlin = timezone(timedelta(hours=1))
+    assert time_of("2026-11-20 10:00", berlin) == datetime(2026, 11, 20, 9)
+    assert time_of("2026-11-20 10:00 UTC", berlin) == datetime(2026, 11, 20, 10)
+
+
+def test_a_time_that_cannot_be_read_is_said(place):
+    place.roster()
+    pattern = r"(?P<student_id>\w+) (?P<time>.*)\.ipynb"
+    code, said = place.collect({"jdoe 03-11-2026 11.25.ipynb": JANES, "kim 2026-11-20.ipynb": KIMS}, pattern=pattern)
+    assert code == 1 and "times cannot be read, such as '03-11-2026 11.25'" in said
+    assert place.stamp("jdoe") is None and place.stamp("kim") and "no hand-in time is known of 1 (jdoe)" in said
+
+
+def test_without_times_it_is_said_that_nobody_is_late(place):
+    place.roster()
+    _, said = place.collect({f"jdoe/{NOTEBOOK}": JANES, f"kim/{NOTEBOOK}": KIMS})
+    assert "no hand-in times are known, so nobody counts as late" in said
+
+
+def test_two_notebooks_of_one_name_are_told_apart_by_their_folders(place):
+    place.roster()
+    _, said = place.collect({f"jdoe/a/{NOTEBOOK}": JANES, f"jdoe/b/{NOTEBOOK}": OLD, f"kim/{NOTEBOOK}": KIMS})
+    assert f"jdoe/a/{NOTEBOOK}" in said and f"jdoe/b/{NOTEBOOK}" in said
+
+
+# --- beside the notebook --------------------------------------------------------------------------
+
+
+def test_what_is_beside_a_notebook_is_kept_and_said(place):
+    place.roster()
+    before = "Jane Doe_4711_assignsubmission_"
+    code, said = place.collect(
+        {
+            f"{before}file/{NOTEBOOK}": JANES,
+            f"{before}file/img/answer.png": PNG,
+            f"{before}file/empty.txt": b"",
+            f"{before}onlinetext/onlinetext.html": b"<p>My answer",
+            f"Kim Lee_4712_assignsubmission_file_{NOTEBOOK}": KIMS,
+            "Kim Lee_4712_assignsubmission_file_x.pdf": b"%PDF",
+        }
+    )
+    assert code == 0 and "answer.png" in said and "onlinetext.html" in said and "x.pdf" in said
+    assert place.beside("jdoe") == {"img/answer.png": PNG, "onlinetext.html": b"<p>My answer"}
+    assert place.beside("kim") == {"x.pdf": b"%PDF"}
+    folder = place.root / "submitted" / "jdoe" / ASSIGNMENT
+    assert files.may_hold_answers(folder)
+    shown = str(pictures.Pictures(place.root, ASSIGNMENT, "jdoe").shown())
+    assert "data:image/png;base64," in shown and "My answer" in shown and "<p>My" not in shown
+    place.collect({f"{before}file/{NOTEBOOK}": JANES, f"Kim Lee_4712_assignsubmission_file_{NOTEBOOK}": KIMS})
+    assert not place.beside("jdoe") and not place.beside("kim")
+
+
+def test_no_link_is_written_through_or_shown(place):
+    place.roster()
+    folder = place.root / "submitted" / "jdoe" / ASSIGNMENT
+    (elsewhere := place.root / "elsewhere").mkdir()
+    (elsewhere / "secret.txt").write_text("secret")
+    folder.mkdir(parents=True)
+    (folder / "beside").symlink_to(elsewhere)
+    (folder / "x.txt").symlink_to(elsewhere / "secret.txt")
+    assert "secret" not in str(pictures.Pictures(place.root, ASSIGNMENT, "jdoe").shown())
+    place.collect({f"jdoe/{NOTEBOOK}": JANES, "jdoe/a.txt": b"a", f"kim/{NOTEBOOK}": KIMS})
+    assert place.beside("jdoe") == {"a.txt": b"a"} and [p.name for p in elsewhere.iterdir()] == ["secret.txt"]
+
+
+@pytest.mark.parametrize(
+    "name", ["CON.txt", "a\x1b[2J.txt", "..", "x" * 300 + ".png", 'a:"b', " . ", "nul", "\udcff.txt"]
+)
+def test_a_kept_name_is_harmless(name):
+    made = beside.safe_name(name)
+    assert made and made.isprintable() and "/" not in made and not made.startswith(".") and len(made.encode()) <= 120
+    assert not beside.RESERVED.fullmatch(made)
+
+
+def test_too_many_files_are_named_and_not_kept(tmp_path):
+    (path := tmp_path / "x").write_bytes(b"x")
+    kept, too_much = beside.chosen([((f"{n}.txt",), path) for n in range(10_000)], tmp_path / "release", ASSIGNMENT)
+    assert len(kept) == beside.MOST and len(too_much) == 10_000 - beside.MOST
+    kept, _ = beside.chosen(
+        [(("A.txt",), path), (("a.txt",), path), (("a.txt", "b"), path)], tmp_path / "r", ASSIGNMENT
+    )
+    assert len({"/".join(place).casefold() for place in kept}) == 3
+    beside.write(tmp_path, kept)
+
+
+def test_a_picture_of_too_many_pixels_is_not_shown(place):
+    bomb = PNG[:16] + (60_000).to_bytes(4, "big") * 2 + PNG[24:]
+    folder = place.root / "submitted" / "jdoe" / ASSIGNMENT
+    folder.mkdir(parents=True)
+    (folder / "bomb.png").write_bytes(bomb)
+    (folder / '"><script>.svg').write_text("<svg onload=alert(1)>")
+    shown = str(pictures.Pictures(place.root, ASSIGNMENT, "jdoe").shown())
+    assert "base64" not in shown and "bomb.png" in shown and "<script" not in shown and "<svg" not in shown
+
+
+@pytest.mark.parametrize("source", ["![x](attachment:a.png)", "![x](answer.png)", '<img src="img/answer.png">'])
+def test_a_picture_that_an_answer_refers_to_is_shown(place, source):
+    notebook = json.loads(JANES)
+    attached = {"a.png": {"image/png": base64.b64encode(PNG).decode()}}
+    notebook["cells"][-1] |= {"source": source, "attachments": attached}
+    folder = place.root / "submitted" / "jdoe" / ASSIGNMENT
+    (folder / "beside" / "img").mkdir(parents=True)
+    (folder / NOTEBOOK).write_text(json.dumps(notebook))
+    (folder / "beside" / "img" / "answer.png").write_bytes(PNG)
+    found = pictures.Pictures(place.root, ASSIGNMENT, "jdoe")
+    assert str(found.of(source)).count('<img src="data:image/png;base64,') == 1
+    assert not found.of("![x](https://evil.example/x.png) ![y](../../kim/answer2.png)")
+
+
+# --- names in a zip -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name, encoding",
+    [
+        ("\u00c4nne M\u00fcller", "utf-8"),
+        ("\u00c4nne M\u00fcller", "cp850"),
+        ("Jos\u00e9 N\u00fa\u00f1ez", "cp437"),
+        ("\u00c1gnes", "cp850"),
+        ("Jos\u00e9 N\u00fa\u00f1ez", "cp1252"),
+        ("\u5f20\u4f1f", "gbk"),
+        ("\u5c0f\u660e", "gbk"),
+        ("\u0410\u043d\u043d\u0430 \u0418\u0432\u0430\u043d\u043e\u0432\u0430", "cp866"),
+        ("A\u0308nne", "utf-8"),
+    ],
+)
+def test_names_of_an_encoding_that_the_zip_does_not_say(name, encoding):
+    info = zipfile.ZipInfo()
+    info.filename, info.flag_bits = f"{name}_1_x".encode(encoding).decode("cp437"), 0
+    assert zip_names.decoded([info]) == [f"{name}_1_x"]
+
+
+def test_a_system_that_is_insisted_on_and_not_there_is_one_sentence(place):
+    place.roster()
+    with pytest.raises(UsageError, match="as blackboard writes it, such as HW 1_jdoe_attempt"):
+        place.collect({f"jdoe/{NOTEBOOK}": JANES}, system="blackboard")
