@@ -13,7 +13,7 @@ def add(commands: shared.Commands) -> None:
     """Add the command to the parser's."""
     command = commands.add_parser(
         "collect",
-        help="collect hand-ins from a download of Moodle, Canvas or Gradescope, from mail, or from the desk",
+        help="collect hand-ins from a download of a learning platform, from mail, or from the desk",
         description="Takes each student's notebook of an assignment into submitted/, and says what it could not take. "
         "docs/lms.md shows each system's steps.",
         epilog="exit code: 0 if all was taken, 1 if something was left out, 2 the kit itself could not work",
@@ -32,7 +32,7 @@ def add(commands: shared.Commands) -> None:
     command.add_argument(
         "--pattern", metavar="REGEX", help="for the names of folders or files, with a group such as (?P<student_id>...)"
     )
-    command.add_argument("--timezone", metavar="ZONE", help="of the worksheet's times (default: this machine's)")
+    command.add_argument("--timezone", metavar="ZONE", help="of times in the worksheet and in names (default: this machine's)")
     command.add_argument(
         "--forget",
         action="append",
