@@ -78,3 +78,19 @@ def test_a_running_server_is_found_by_its_folder(place, monkeypatch):
     ]
     monkeypatch.setattr("jupyter_server.serverapp.list_running_servers", lambda: servers)
     assert by_hand.running_formgrader(place) == "http://localhost:8888/lab/"
+
+
+def test_pictures_and_files_that_were_handed_in_are_shown(place, release):
+    picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    cell = cell_of(release, QUESTION)
+    cell["source"], cell["attachments"] = "![image.png](attachment:image.png)", {"image.png": {"image/png": picture}}
+    for folder in ("autograded", "submitted"):
+        hand_in(release, place / folder / "ada" / ASSIGNMENT)
+    beside = place / "submitted" / "ada" / ASSIGNMENT / "beside"
+    beside.mkdir()
+    (beside / "onlinetext.html").write_text("<p>More <script>alert(1)</script></p>")
+    (beside / "scan.pdf").write_bytes(b"%PDF-1.4")
+    text = made(place)
+    assert text.count(f"data:image/png;base64,{picture}") == 1 and "only the notebook" not in text
+    assert "Handed in beside the notebook" in text and "More" in text and "scan.pdf" in text
+    assert "<script>alert" not in text

@@ -79,6 +79,7 @@ def test_what_belongs_to_nobody_is_named(put, found, path):
         "ada/01_first/plot.png",
         "ada/01_first/settings.json",
         "ada/01_first/LICENSE",
+        "ada/01_first/beside/scan.pdf",
         f"ada/{SECOND}/other.ipynb",
         f"bela/{SECOND}/{SECOND}.ipynb",
         f"student01/{FIRST}/{FIRST}.ipynb",
