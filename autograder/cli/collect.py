@@ -32,7 +32,9 @@ def add(commands: shared.Commands) -> None:
     command.add_argument(
         "--pattern", metavar="REGEX", help="for the names of folders or files, with a group such as (?P<student_id>...)"
     )
-    command.add_argument("--timezone", metavar="ZONE", help="of times in the worksheet and in names (default: this machine's)")
+    command.add_argument(
+        "--timezone", metavar="ZONE", help="of times in the worksheet and in names (default: this machine's)"
+    )
     command.add_argument(
         "--forget",
         action="append",

@@ -50,6 +50,7 @@ MAX_METADATA = 64 * 2**20  # bytes: it holds the results of Gradescope's own aut
 GROUPS = ("student_id", "name", "email", "lms_id", "participant", "late", "time")  # that a pattern may name
 
 DEEPEST = 5  # folders around those of students
+SAMPLE = 500  # names by which a system is recognised: those of a large class
 STAMP = 200  # bytes of a file with a time
 
 NUMBER = r"(?:0|[1-9][0-9]{0,17})"  # as databases count; a number that a person has typed may begin with 0
@@ -327,7 +328,8 @@ def system_of(download: Download, knows: Knows | None = None) -> str:
     known = {system: sum(reader(name) is not None for name in names) for system, reader in readers.items()}
     if max(known.values()) * 2 >= max(1, len(names)):
         return _the_one(known)
-    for level in download.levels():
+    for whole in download.levels():
+        level = whole[:SAMPLE]
         by_mail = _share(download, level, lambda entry: knows is not None and knows(mail(entry[-1])))
         found = {system: _Shaped(download, system, level, knows).share for system in shapes.SHAPES}
         # names that are the system's own whoever is on the roster, and others only if they tell more than mail's
@@ -397,10 +399,10 @@ class _Shaped:
             return may_be[0] if may_be and self._is_around(level) else ""
 
         def known(before: str) -> int:
-            owners = (Owner(student_id=n[len(before) :], lms_id=n[len(before) :]) for n in names)
+            owners = (Owner(student_id=n[len(before) :], lms_id=n[len(before) :]) for n in names[:SAMPLE])
             return sum(map(self.knows, owners)) if self.knows else 0
 
-        best = max(may_be, key=known)
+        best = max(may_be[:DEEPEST], key=known)
         return best if known(best) else ""
 
     def _is_around(self, level: Sequence[Place]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import re
@@ -230,6 +231,7 @@ class Collector:
         """Whether an owner may be somebody on the roster; None without a roster."""
         return None if self.roster.is_empty else self._may_be_known
 
+    @functools.cache  # noqa: B019  this object is used for one run of the command
     def _may_be_known(self, owner: Owner) -> bool:
         found = self.matcher.find(owner)
         return bool(found.student or found.may_be)
