@@ -309,9 +309,14 @@ def defined_in(source: str) -> set[str]:
     return set(re.findall(r"^(?:class|def) (\w+)", source, re.MULTILINE))
 
 
+def notebook_in(path: Path) -> dict[str, Any]:
+    """A notebook of the course, parsed; editors may have written the mark of an encoding at its beginning."""
+    return json.loads(path.read_bytes())
+
+
 def cells_in(path: Path) -> list[dict[str, Any]]:
     """The cells of a notebook of the course, parsed."""
-    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return notebook_in(path)["cells"]
 
 
 def source_of(cell: Mapping[str, Any]) -> str:
@@ -322,7 +327,7 @@ def source_of(cell: Mapping[str, Any]) -> str:
 def write_notebook(path: Path, notebook: Mapping[str, Any]) -> None:
     """Write a parsed source notebook as JupyterLab would, so that diffs stay small, unless it is there already."""
     text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
-    if text != path.read_text(encoding="utf-8"):
+    if text.encode() != path.read_bytes().replace(b"\r\n", b"\n"):
         path.write_text(text, encoding="utf-8")
 
 
@@ -355,13 +360,12 @@ def _assignments(course: Path) -> dict[str, Assignment]:
 
 def _read(path: Path) -> Assignment:
     try:
-        text = path.read_text(encoding="utf-8")
-        notebook = json.loads(text)
+        notebook = notebook_in(path)
         if notebook.get("nbformat", 4) != 4:
             raise ValueError(f"format {notebook['nbformat']}, but 4 is needed")
         return parse(notebook, path)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, json.JSONDecodeError) and (line := conflict_in(text.encode())):
+        if isinstance(error, json.JSONDecodeError) and (line := conflict_in(path.read_bytes())):
             raise CourseError(f"{path}: line {line} is the mark of a merge conflict (<<<<<<<): settle it.") from None
         raise CourseError(f"{path}: not a source notebook of this course ({type(error).__name__}: {error}).") from None
 

@@ -62,7 +62,7 @@ def exercise(name: str, assignment: str | None = None) -> str:
     folder = courses.own_exercises(root) / name
     _require_free(name, known, folder)
 
-    notebook = json.loads(wanted.path.read_text(encoding="utf-8"))
+    notebook = courses.notebook_in(wanted.path)
     _append(notebook, name)
     for template in sorted((TEMPLATES / "exercise").rglob("*.py")):
         path = folder / template.relative_to(TEMPLATES / "exercise")

@@ -134,12 +134,20 @@ def _release(assignment):
     if not path.is_file():
         yield f"{assignment.name} has no release: run `autograder build {number}`"
         return
-    released = cells_in(path)
+    from ..nbgrader import for_students
+    from ..nbgrader.stripping import unstripped
+
+    notebook = course.notebook_in(path)
+    released = notebook["cells"]
     is_ours = _without_badge(released, assignment.name), _without_hand_in(released, assignment)
     if not all(is_ours) or is_stale(cells_in(assignment.path), released):
         yield f"release/{assignment.name} is not what source/ now makes: run `autograder build {number}`"
-    for leak in leaks(assignment, released):
+    for leak in (*unstripped(notebook), *leaks(assignment, released)):
         yield f"release/{assignment.name} gives away {leak}"
+    for beside in for_students.of_solutions_alone(assignment.path):
+        place = beside.relative_to(assignment.path.parent)
+        if (path.parent / place).exists():
+            yield f"release/{assignment.name} gives away {place}, which only a solution or a scheme shows"
 
 
 def _without_badge(released: list, name: str) -> bool:

@@ -53,6 +53,8 @@ def build(
         }
         for name in names:
             yield from changing.notes(known[name], course.assignments(root)[name])
+            for path in for_students.of_solutions_alone(course.assignments(root)[name].path):
+                yield f"{path.relative_to(root)} is left out of release/: only a solution or a scheme shows it"
             runs.build(name)
             diagrams.store(runs, name, drawn[name])
             desk_cell.write(Path(root), name, runs.config)

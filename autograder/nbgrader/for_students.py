@@ -12,10 +12,12 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from urllib.parse import quote
 
 from .. import course
 from ..errors import CourseError
 from ..submission import hand_in_cell
+from ..submission.written import released_text
 
 RULES, README, PACKAGES = "rules_for_assistants.md", "readme_for_students.md", "requirements.txt"
 RELEASED = {RULES: "AGENTS.md", README: "README.md"}  # by the name in source/
@@ -24,6 +26,7 @@ TABLE = "<!-- assignments -->"  # in the README: here the table of assignments g
 HIDDEN = ("### BEGIN SOLUTION", "### BEGIN HIDDEN TESTS", "### BEGIN ORIGINAL", "### BEGIN MARK SCHEME")
 KIT = "attention-course"  # its ranges of versions apply to students, too
 NOT_COPIED = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache")  # by nbgrader
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".pdf")
 
 
 def release(root: Path) -> list[Path]:
@@ -32,7 +35,7 @@ def release(root: Path) -> list[Path]:
     for name, released in RELEASED.items():
         if (source := root / "source" / name).is_file():
             made.append(root / "release" / released)
-            text = source.read_text(encoding="utf-8")
+            text = source.read_text(encoding="utf-8-sig")
             made[-1].write_text(text.replace(TABLE, _table(root)), encoding="utf-8")
     if root / "release" / RELEASED[README] in made:
         made.append(root / "release" / PACKAGES)
@@ -88,9 +91,9 @@ def require_publishable(notebook: Path) -> None:
     """
     exercises = "|".join(re.escape(e.name) for e in course.assignments(notebook.parents[2])[notebook.stem].exercises)
     defines = re.compile(rf"^[ \t]*(?:class|def)[ \t]+({exercises or '(?!)'})\b".encode(), re.MULTILINE)
-    for path in sorted(notebook.parent.rglob("*")):
+    for path in _beside(notebook):
         place = path.relative_to(notebook.parents[2])
-        if path == notebook or not path.is_file() or set(place.parts) & set(NOT_COPIED):
+        if not path.is_file():
             continue
         if path.suffix == ".ipynb":
             raise CourseError(
@@ -107,3 +110,37 @@ def require_publishable(notebook: Path) -> None:
                 f"{place} would be released as it is, and it defines {found[1].decode()}, which is an exercise of"
                 f" {notebook.name}: move it out of the folder."
             )
+
+
+def of_solutions_alone(notebook: Path) -> list[Path]:
+    """The files beside a source notebook that stay at home: a solution or a scheme shows them, and no released text.
+
+    A text may show or link to a file of any kind, code to a picture alone: students, too, need the data that it reads.
+    """
+    beside = [path for path in _beside(notebook) if path.is_file() and path.suffix != ".ipynb"]
+    outline = course.parse(course.notebook_in(notebook), notebook).outline
+    released = "\n".join(released_text(part.cell_type, part.source, part.solution) for part in outline)
+    found = []
+    for path in beside:
+        place = path.relative_to(notebook.parent).as_posix()
+        names = re.compile(_names_of(place))
+        shown = (p for p in outline if p.cell_type != "code" or path.suffix.lower() in PICTURES)
+        if names.search(released) or not any(names.search(part.source) for part in shown):
+            continue
+        others = (other for other in beside if other != path)
+        if not any(path.name.encode() in other.read_bytes() for other in others):
+            found.append(path)
+    return found
+
+
+def _names_of(place: str) -> str:
+    """A pattern of how a text names a file beside its notebook."""
+    places, names = ("|".join(re.escape(p) for p in (of, quote(of))) for of in (place, Path(place).name))
+    return rf"(?<![\w./-])(?:\./)?(?:{places})(?![\w-])|(?<![\w./-])(?:{names})(?![\w-])"
+
+
+def _beside(notebook: Path) -> list[Path]:
+    """What lies beside a source notebook, below its folder, and is copied."""
+    place = notebook.parents[2]
+    found = sorted(notebook.parent.rglob("*"))
+    return [path for path in found if path != notebook and not set(path.relative_to(place).parts) & set(NOT_COPIED)]

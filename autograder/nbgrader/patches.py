@@ -24,6 +24,7 @@ import os
 import sqlite3
 import stat
 from fnmatch import fnmatch, fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from alembic.script import ScriptDirectory
@@ -210,7 +211,10 @@ def format_source(self: Any, assignment_id: str, student_id: str, escape: bool =
 def copy_files(self: Any, assignment_id: str, student_id: str) -> None:
     """Replaces nbgrader's copying of the files beside the notebooks: it does not follow a student's links."""
     if self._input_directory != self.coursedir.submitted_directory:
-        return _init_assignment(self, assignment_id, student_id)
+        _init_assignment(self, assignment_id, student_id)
+        if isinstance(self, GenerateAssignment):
+            _leave_at_home(self, assignment_id, student_id)
+        return
     exclude = [*self.coursedir.ignore, "*.ipynb"]
     source = self.coursedir.format_path(self.coursedir.source_directory, ".", assignment_id)
     kept = [tuple(os.path.relpath(path, source).split(os.sep)) for path in _find_all_files(source, exclude)]
@@ -218,6 +222,17 @@ def copy_files(self: Any, assignment_id: str, student_id: str) -> None:
     files.copy(folder, target, exclude, kept)
     if said := files.left_out(folder):
         self.log.warning("%s: %s", ascii(student_id)[1:-1], said)
+
+
+def _leave_at_home(self: Any, assignment_id: str, student_id: str) -> None:
+    """Take from a release the files that only a solution shows."""
+    source = Path(self._format_source(assignment_id, student_id)).resolve()
+    notebook = source / f"{assignment_id}.ipynb"
+    for path in for_students.of_solutions_alone(notebook) if notebook.is_file() else ():
+        made = Path(self._format_dest(assignment_id, student_id), path.relative_to(source))
+        made.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # its folder has others
+            made.parent.rmdir()
 
 
 def get_existing_timestamp(self: CourseDirectory, dest_path: str) -> datetime | None:

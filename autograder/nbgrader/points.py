@@ -7,12 +7,11 @@ An exercise is worth the total of its checks, unless the course's configuration 
 Its checks are then scaled. Written answers are worth what their cells say.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..course import EXERCISE, source_of, write_notebook
+from ..course import EXERCISE, notebook_in, source_of, write_notebook
 from ..errors import CourseError
 
 HEADING = re.compile(r"^\*\*(?P<points>[\d.]+) points?(?= · )", re.MULTILINE)  # **6 points · 20 minutes · easy**
@@ -42,7 +41,7 @@ def write(path: Path, worth: Mapping[str, float], wanted: Mapping[str, float]) -
     `worth` maps exercises to the total of their checks, `wanted` maps some of them to the points that the configuration
     gives them. Raises CourseError if somebody has changed a cell's points by hand.
     """
-    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook = notebook_in(path)
     said = renew(notebook, path.stem, worth, wanted)
     write_notebook(path, notebook)
     return said

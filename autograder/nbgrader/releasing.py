@@ -18,6 +18,7 @@ from ..errors import CourseError
 from ..grading import gate
 from ..grading.store import Store
 from ..submission.written import released_cells
+from . import stripping
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -35,7 +36,8 @@ class MarkUnsolved(NbGraderPreprocessor):
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         is_check = cell.cell_type == "code" and is_grade(cell) and not is_solution(cell)
         if is_check or course.original_of(cell.source) is not None:
-            cell.metadata["tags"] = [*cell.metadata.get("tags", []), MAY_RAISE]
+            tags = cell.metadata.get("tags", [])
+            cell.metadata["tags"] = tags if MAY_RAISE in tags else [*tags, MAY_RAISE]  # the author may have set it
         return cell, resources
 
 
@@ -53,7 +55,10 @@ class ReleaseOriginals(ClearSolutions):
         assignment = course.parse(nb, f"{resources['nbgrader']['notebook']}.ipynb")
         gate.require_cells(assignment, nb["cells"])
         Store(course.root()).put_released(assignment.name, released_cells(assignment))
-        return super().preprocess(nb, resources)
+        stripping.strip_metadata(nb.metadata)  # now, since nbgrader goes by the kernel's language
+        nb, resources = super().preprocess(nb, resources)
+        stripping.strip(nb)
+        return nb, resources
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         original = course.original_of(cell.source)
@@ -67,6 +72,11 @@ class ReleaseOriginals(ClearSolutions):
 
 class CleanSolutions(NbGraderPreprocessor):
     """Keeps what students may see after the deadline: a source notebook without originals, hidden tests and markers."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        nb, resources = super().preprocess(nb, resources)
+        stripping.strip(nb)
+        return nb, resources
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         cell.source = course.answer_of(HIDDEN_TESTS.sub("", cell.source)).rstrip()

@@ -24,7 +24,7 @@ REGION = re.compile(r"^[ \t]*### BEGIN (SOLUTION|MARK SCHEME|HIDDEN TESTS)\n.*?^
 
 def released_cells(assignment: course.Assignment) -> list[ReleasedCell]:
     """The cells of an assignment as students get them, in order."""
-    return [(p.grade_id, tuple(lines_of(_released(p.cell_type, p.source, p.solution)))) for p in assignment.outline]
+    return [(p.grade_id, tuple(lines_of(released_text(p.cell_type, p.source, p.solution)))) for p in assignment.outline]
 
 
 def unanswered(
@@ -81,7 +81,7 @@ def elsewhere(
 
 def _blank(known: course.Cell) -> list[str]:
     """The lines of a cell as it was released."""
-    return lines_of(known.blank or _released(known.cell_type, known.source, known.solution))
+    return lines_of(known.blank or released_text(known.cell_type, known.source, known.solution))
 
 
 def _is_for_a_person(cell: RestoredCell) -> bool:
@@ -149,7 +149,7 @@ def _beside(cells: Sequence[RestoredCell], released: Sequence[ReleasedCell], gra
     return range(start, next(after, len(cells)))
 
 
-def _released(cell_type: str, source: str, is_solution: bool) -> str:
+def released_text(cell_type: str, source: str, is_solution: bool) -> str:
     """What students get of a source cell, with nothing in place of each solution."""
     if cell_type == "code" and "### BEGIN ORIGINAL" in source:
         return course.original_of(source) or ""
