@@ -4,6 +4,9 @@ A written answer gets 0 points without a person only if its cell is as it was re
 the notebook can be the answer. What can be: text of the student's own in any cell of text, in a code cell beside the
 question, in code that is no Python, or in a long comment or string, in the course's own cells, too (`restore.py`).
 Everything else is for a person to look at.
+
+A comment in the answer to an exercise, or in a function or class of the student's own, is about that code, and no
+answer to a question. Only where it names the question, by its number or its title, a person looks at it.
 """
 
 from __future__ import annotations
@@ -11,14 +14,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from .. import course
-from .prose import computes, lines_of, says_something
+from .prose import computes, is_partly_text, lines_of, outside_definitions, said, says_something
 from .restore import RestoredCell
 
 ReleasedCell: TypeAlias = tuple[str, tuple[str, ...]]  # its grade id, or "" if it has none, and its lines
 
+HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
+LABEL = re.compile(r"(?:(?:[^\W\d]+ )?(?P<number>\d+)(?!\w)[ .:)–—-]*)?(?P<title>.*)")  # "Question 4: why?", "4. Why?"
+# "Question 4", "Frage 4", "Q4", "问题4", "第4题", or "4)" at the beginning; a number alone is mostly one of the code's
+NUMBERED = (
+    r"(?<![^\W\d_])(?:questions?|q|answers?|tasks?|exercises?|no|nr|frage|antwort|aufgabe|réponse|pregunta"
+    r"|respuesta|domanda|risposta|vraag|antwoord|pytanie|odpowiedź|вопрос|ответ|问题?|問題?|题目?|答案?|質問|回答|질문|문제|답)"
+    r"[ \t.:#№-]*NUMBER(?!\w|[.,]\d)|第 ?NUMBER ?[题題问問]|^[\s#\"']*NUMBER ?[.):](?!\d)"
+)
 REGION = re.compile(r"^[ \t]*### BEGIN (SOLUTION|MARK SCHEME|HIDDEN TESTS)\n.*?^[ \t]*### END \1[ \t]*$", re.M | re.S)
 
 
@@ -64,19 +76,69 @@ def elsewhere(
     own = _own_lines(cells, released, earlier)
     there = {line for _, lines in (*released, *earlier) for line in lines}
     near = _beside(cells, released, grade_id)
+    names, code = _Names.of(assignment, grade_id), _code_of_exercises(assignment)
     found = []
     for index, cell in enumerate(cells):
         if not own[index] or (cell.known is not None and (cell.known.locked or cell.known.grade)):
             continue
-        if cell.cell_type != "code":
+        if cell.cell_type != "code" or any(map(names.are_in, said(cell.source, there))):
             is_one = True
+        elif _is_of_an_exercise(cell, *code):
+            is_one = is_partly_text(cell.source, there)
         elif (cell.known is None and index in near) or not computes(cell.source):
             is_one = True
         else:
-            is_one = says_something(cell.source, there)
+            is_one = says_something(outside_definitions(cell.source), there)
         if is_one:
             found.append(cell)
     return found
+
+
+@dataclass(frozen=True)
+class _Names:
+    """How a comment may name a question: by its number, its title or its grade id."""
+
+    number: str
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, assignment: course.Assignment | None, grade_id: str) -> _Names:
+        outline = assignment.outline if assignment else ()
+        graded = [cell.grade_id for cell in assignment.cells if cell.grade] if assignment else []
+        at = next((number for number, part in enumerate(outline) if part.grade_id == grade_id), 0)
+        texts = [part.source for part in outline[: at + 1] if part.cell_type == "markdown"]
+        headings = HEADING.findall("\n\n".join(texts))
+        label = LABEL.match(headings[-1]) if headings else None
+        number = label["number"] if label else None
+        if number is None and grade_id in graded:
+            number = str(graded.index(grade_id) + 1)
+        found = (label["title"] if label else "", grade_id, re.sub(r"^(question|answer)[-_ ]", "", grade_id))
+        return cls(number or "", tuple(name for name in map(_words, found) if len(name) > 2))
+
+    def are_in(self, said: str) -> bool:
+        """Whether a comment or string names the question."""
+        if self.number and re.search(NUMBERED.replace("NUMBER", re.escape(self.number)), said, re.IGNORECASE):
+            return True
+        words = _words(said)
+        return any(f" {name} " in f" {words} " or (not name.isascii() and name in words) for name in self.names)
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
+
+
+def _code_of_exercises(assignment: course.Assignment | None) -> tuple[set[str], set[str]]:
+    """The grade ids of the cells in which exercises are solved, and the names that these define."""
+    cells = [c for c in assignment.cells if c.solution and c.cell_type == "code" and not c.grade] if assignment else []
+    names = {name for cell in cells for name in course.defined_in(cell.source)}
+    return {cell.grade_id for cell in cells}, names | {e.name for e in (assignment.exercises if assignment else ())}
+
+
+def _is_of_an_exercise(cell: RestoredCell, solutions: Collection[str], names: Collection[str]) -> bool:
+    """Whether a code cell solves an exercise, or is a copy of one that does; without nbgrader's marks, by its names."""
+    if cell.known is not None or cell.copy_of is not None:
+        return (cell.known.grade_id if cell.known else cell.copy_of) in solutions
+    return not course.defined_in(cell.source).isdisjoint(names)
 
 
 def _blank(known: course.Cell) -> list[str]:

@@ -14,6 +14,7 @@ from test_silence import formgrader, marks
 from autograder import course
 
 TEXT = "It is the number that is nearest to all of them."
+ABOUT = "here the numbers are divided by the root of their variance"  # a comment on code
 WAITS = (None, None, True)
 NOTHING = (0.0, None, False)
 
@@ -103,6 +104,98 @@ def add(name, line):
     return change
 
 
+def among(name, line):
+    """Write a line above the code of the answer to an exercise."""
+
+    def change(notebook):
+        cell = cell_of(notebook, f"{name}-solution")
+        cell["source"] = f"{line}\n" + "".join(cell["source"])
+
+    return change
+
+
+def within(name, text):
+    """Write a text into the function that answers an exercise."""
+
+    def change(notebook):
+        cell = cell_of(notebook, f"{name}-solution")
+        head, body = "".join(cell["source"]).split("\n", 1)
+        cell["source"] = f"{head}\n    {text}\n{body}"
+
+    return change
+
+
+def helper(notebook):
+    """A function of one's own, explained."""
+    code_of_it = "# this centres the numbers, so that the rest is only a division\n@staticmethod\ndef centred(x):\n"
+    body = '    """Takes the mean of all numbers away from each."""\n    return x - x.mean()  # of all of them, long as it is'
+    notebook["cells"].insert(1, code(code_of_it + body))
+
+
+def as_databricks(answer=""):
+    """Each text is a code cell with %md, and no cell has nbgrader's marks; the code is commented."""
+
+    def change(notebook):
+        among("normalise", f"# {ABOUT}")(notebook)
+        cell_of(notebook, "why")["source"] = answer or cell_of(notebook, "why")["source"]
+        lose(notebook)
+        for number, cell in enumerate(notebook["cells"]):
+            text = "".join(cell["source"])
+            notebook["cells"][number] = code(f"%md\n{text}" if cell["cell_type"] == "markdown" else f"%python\n{text}")
+        first = notebook["cells"][0]
+        first["source"] = first["source"].replace("%md\n", "%md ")  # as it is written on one line
+
+    return change
+
+
+def as_marimo(answer=""):
+    def change(notebook):
+        among("normalise", f"# {ABOUT}")(notebook)
+        cell_of(notebook, "why")["source"] = answer or cell_of(notebook, "why")["source"]
+        lose(notebook)
+        for number, cell in enumerate(notebook["cells"]):
+            text = "".join(cell["source"])
+            wrapped = f'mo.md(r"""\n{text}\n""")' if cell["cell_type"] == "markdown" else text
+            notebook["cells"][number] = code(wrapped)
+        notebook["cells"].insert(0, code("import marimo as mo"))
+
+    return change
+
+
+def as_deepnote(answer=""):
+    """Each paragraph is a cell, and the last one is Deepnote's."""
+
+    def change(notebook):
+        among("normalise", f"# {ABOUT}")(notebook)
+        cell_of(notebook, "why")["source"] = answer or cell_of(notebook, "why")["source"]
+        lose(notebook)
+        cells = []
+        for cell in notebook["cells"]:
+            parts = "".join(cell["source"]).split("\n\n") if cell["cell_type"] == "markdown" else []
+            cells += [text(part) for part in parts] or [cell]
+        address = "https://deepnote.com?utm_source=created-in-deepnote-cell&projectId=1"
+        picture = (
+            "<img alt='Created in deepnote.com' style='display:inline' src='data:image/svg+xml;base64,PD94' > </img>"
+        )
+        badge = f"<a style='text-decoration:none' href='{address}' target=\"_blank\">\n{picture}\n"
+        badge += "Created in <span style='font-weight:600'>Deepnote</span></a>"
+        notebook["cells"] = [*cells, text(badge)]
+
+    return change
+
+
+def from_kaggle(notebook):
+    """What Kaggle has in a new notebook."""
+    said = (
+        "This Python 3 environment comes with many helpful analytics libraries installed",
+        "It is defined by the kaggle/python Docker image: https://github.com/kaggle/docker-python",
+        "For example, here's several helpful packages to load",
+        'Input data files are available in the read-only "../input/" directory',
+        "You can also write temporary files to /kaggle/temp/, but they won't be saved outside of the session",
+    )
+    notebook["cells"].insert(0, code("".join(f"# {line}\n" for line in said) + "import numpy as np"))
+
+
 def saved_from_colab(notebook):
     page, picture = (
         "https://colab.research.google.com/github/a/b.ipynb",
@@ -165,6 +258,18 @@ ANSWERED = {
     "behind-badge": answered(f"{course.BADGE}x)](y) {TEXT}"),
     "chinese-comment": end(code("x = 1  # 因为它离所有的数最近")),
     "one-line": answered("YOUR ANSWER\n\nYOUR ANSWER HERE: the nearest"),
+    "numbered-comment": among("normalise", "# Question 3: the nearest"),
+    "german-number": among("normalise", "# Frage 3: weil er am nächsten liegt (nearest)"),
+    "chinese-number": within("normalise", "# 问题3：因为它离所有的数最近 nearest"),
+    "bare-number": among("normalise", "# 3) nearest"),
+    "named-in-docstring": within("normalise", '"""Why the mean? It is the nearest."""'),
+    "german-below-solution": add("normalise-solution", "Weil er allen am nächsten liegt, nearest"),
+    "chinese-below-solution": add("normalise-solution", "因为它离所有的数最近，nearest"),
+    "solution-is-text": lambda notebook: cell_of(notebook, "normalise-solution").update(source=f"# {TEXT}"),
+    "one-word-over-solution": lambda notebook: cell_of(notebook, "normalise-solution").update(source="Nearest"),
+    "databricks": as_databricks(TEXT),
+    "marimo": as_marimo(TEXT),
+    "deepnote": as_deepnote(TEXT),
 }
 UNANSWERED = {
     "untouched": lambda notebook: None,
@@ -178,6 +283,29 @@ UNANSWERED = {
     "looked-into-check": add("normalise", "print(got)"),
     "colab": saved_from_colab,
     "moved": lambda notebook: notebook["cells"].insert(1, notebook["cells"].pop(at(notebook))),
+    "comment-on-code": among("normalise", f"# {ABOUT}"),
+    "comment-behind-code": within("normalise", f"x = x + 0  # {ABOUT}, of width 3, 3 of them"),
+    "german-comment": among("normalise", "# hier werden die Zahlen durch die Wurzel ihrer Varianz geteilt"),
+    "chinese-comment-on-code": among("normalise", "# 这里把所有的数除以它们方差的平方根"),
+    "docstring": within("normalise", f'"""{ABOUT}"""'),
+    "string-in-assert": within("moving_average", f"assert len(x), {ABOUT!r}"),
+    "copied-solution": lambda notebook: notebook["cells"].append(
+        {
+            **code(f"# {ABOUT}\n" + "".join(cell_of(notebook, "normalise-solution")["source"])),
+            "metadata": copy.deepcopy(cell_of(notebook, "normalise-solution")["metadata"]),
+        }
+    ),
+    "lost-and-commented": both(among("normalise", f"# {ABOUT}"), lose),
+    "helper": helper,
+    "broken": both(among("normalise", f"# {ABOUT}"), add("normalise-solution", "    retrun x")),
+    "open-string": add("normalise-solution", "print('this is what comes of all the numbers)"),
+    "not-implemented": lambda notebook: cell_of(notebook, "normalise-solution").update(
+        source="# YOUR CODE HERE\nraise NotImplementedError"
+    ),
+    "kaggle": from_kaggle,
+    "databricks-blank": as_databricks(),
+    "marimo-blank": as_marimo(),
+    "deepnote-blank": as_deepnote(),
 }
 
 
@@ -263,9 +391,14 @@ def test_pages_show_the_answers_and_never_say_that_there_is_none(place, kit):
         assert "no answer" in (place / "feedback" / student / NAME / f"{NAME}.html").read_text()
     shown = {part.split("</bdi>")[0]: part for part in waiting.split("<bdi>")[1:]}
     for student, part in shown.items():
-        words = {"chinese": "因为", "chinese-comment": "因为", "emoji": "🤷", "start": "Yes.", "quote": ""}.get(
-            student, "nearest"
-        )
+        words = {
+            "chinese": "因为",
+            "chinese-comment": "因为",
+            "emoji": "🤷",
+            "start": "Yes.",
+            "quote": "",
+            "one-word-over-solution": "Nearest",
+        }.get(student, "nearest")
         assert ("image.png" if student == "picture" else "a.png" if "picture" in student else words) in part, student
     code, out, _ = kit("export", "01", "csv")
     assert code == 0, out
