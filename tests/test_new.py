@@ -47,9 +47,10 @@ def test_a_new_course_goes_through_with_a_skeleton_in_it(place, capsys):
     assert "exercises/doubled/checks.py" in said and "cells at its end" in said
     assert autograder(place, "build") == (
         0,
-        f"The course in {place.resolve()}\nrelease/{NAME} and solutions/{NAME} are up to date\n",
+        f"The course in {place.resolve()}\nrelease/{NAME} and solutions/{NAME} are made\n",
         "",
     )
+    assert autograder(place, "build")[1].endswith(f"release/{NAME} and solutions/{NAME} are up to date\n")
     assert "autograder check" in (place / "release" / "AGENTS.md").read_text(encoding="utf-8")
     table = "".join(load(source(place))["cells"][0]["source"])
     assert "| 3. `doubled` | implement | 1 | 10 |" in table and "| **total** | | **6** | **25** |" in table

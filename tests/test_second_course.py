@@ -24,7 +24,7 @@ def place(tmp_path_factory):
     """The course, built, with its class graded."""
     folder = copy(tmp_path_factory.mktemp("second") / "course")
     code, out, said = command(folder, "autograder", "build")
-    assert (code, said) == (0, "") and f"release/{NAME} and solutions/{NAME} are up to date" in out
+    assert (code, said) == (0, "") and f"release/{NAME} and solutions/{NAME} are made" in out
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         wrong = bank("moving_average")["sums"].source

@@ -119,7 +119,7 @@ def _print_class(
     """Print the table, the summary, who gains or loses, and what waits; keep the whole list of changes in reports/."""
     from ..grading.store import write
     from ..report import outcome_text, regrade
-    from ..report.standing import again_sentence, waiting_sentence
+    from ..report.standing import again_sentence, blank_sentence, waiting_sentence
 
     if as_json:
         print(regrade.as_json(batch.changes), end="\n" if batch.changes else "")
@@ -135,7 +135,7 @@ def _print_class(
         print(regrade.as_text(batch.changes, table.total, standings, is_draft, batch.with_new_work))
     if listed:
         print(f"reports/{listed.name} has all of it.")
-    for said in (waiting_sentence(standings), again_sentence(standings)):
+    for said in (waiting_sentence(standings), blank_sentence(standings), again_sentence(standings)):
         if said:
             print(said)
 

@@ -23,6 +23,7 @@ def add(commands: shared.Commands) -> None:
 def run(options: Namespace) -> int:
     """Make release/ and solutions/ from source/, through nbgrader."""
     from .. import course
+    from ..nbgrader import desk_cell
     from ..nbgrader.building import build
     from ..nbgrader.runs import NbgraderCourse
 
@@ -35,6 +36,7 @@ def run(options: Namespace) -> int:
     runs = NbgraderCourse(root)
     runs.gradebook().close()  # raises now if it cannot be used
     made = {}  # the files that students may get
+    known = {one.name for one in wanted if (root / "release" / one.name).is_dir()}
     with contextlib.ExitStack() as locks:
         for assignment in wanted:
             locks.enter_context(locked(root, assignment.name))
@@ -43,13 +45,14 @@ def run(options: Namespace) -> int:
             if isinstance(done, str):
                 bar.write(done, file=sys.stdout)
     for name in names:
-        print(f"release/{name} and solutions/{name} are up to date")
+        print(f"release/{name} and solutions/{name} are {'up to date' if name in known else 'made'}")
     from ..lms import bundle
 
     for path in bundle.strays(root, made):
         left_out = " and is left out" if options.bundle else ": don't publish it unseen"
         print(f"autograder: {path!a} was not made by this build{left_out}.", file=sys.stderr)
     if options.bundle:
-        for path in bundle.write(root, made, names if options.assignments else None):
+        address = desk_cell.configured(runs.config)
+        for path in bundle.write(root, made, names if options.assignments else None, address):
             print(f"{path.relative_to(root)} may be published: it holds what was built, and nothing else")
     return 0

@@ -40,12 +40,38 @@ def run(options: Namespace) -> int:
         for verdict in (bar := progress("checking", verdicts, len(options.paths))):
             full = full and verdict.full
             text = verdict.to_json() if options.format == "json" else outcome_text.verdict_as_text(verdict)
+            if options.format == "text" and not options.exercise:
+                text = "\n".join([text, *_empty(verdict)])
             bar.write(text, file=sys.stdout)
             sys.stdout.flush()
             for outcome in verdict.exercises:
                 if outcome.unjudged:
                     bar.write(f"autograder: a bug in the checks: {outcome.unjudged}", file=sys.stderr)
     return 0 if full else 1
+
+
+def _empty(verdict: Verdict) -> list[str]:
+    """A sentence for each question of a notebook that has no answer."""
+    from .. import course
+    from ..errors import Unreadable
+    from ..grading.store import Store
+    from ..report import lesson
+    from ..submission.read import read_bytes, read_notebook
+    from ..submission.restore import restore
+    from ..submission.written import unanswered
+
+    about = course.assignments().get(verdict.assignment)
+    if about is None or not about.points_by_hand or verdict.path.endswith(".py"):
+        return []
+    try:
+        cells = restore(read_notebook(read_bytes(verdict.path)), about.cells, about)
+    except Unreadable:  # the verdict says so, or the file has changed since
+        return []
+    blank = unanswered(cells, about, Store(course.root()).released(about.name))
+    headings = lesson.of(about)
+    return [
+        lesson.empty_sentence(headings.heading(c.grade_id) or c.grade_id) for c in about.cells if c.grade_id in blank
+    ]
 
 
 def checked(options: Namespace) -> Generator[Verdict, None, None]:

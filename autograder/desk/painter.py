@@ -7,7 +7,7 @@ import hashlib
 import signal
 import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from multiprocessing import connection, get_context
 from typing import Any
 
@@ -15,11 +15,12 @@ from cachetools import LRUCache, TTLCache
 
 from .. import course
 from ..batch.processes import without_interrupts
-from ..grading.store import as_data, graded_from
+from ..grading.store import Store, as_data, graded_from
 from ..report import feedback_page
 from ..report.standing import GradedNotebook, Mark, Standing
 from ..submission.read import read_notebook
 from ..submission.restore import restore
+from ..submission.written import empty, unanswered
 from ..verdict import Graded, Verdict
 from .record import Attempt
 
@@ -143,12 +144,18 @@ def made(
     if known is not None and len(known.cells) == len(cells):
         write_outputs(notebook, cells, Graded(told, cells, known.outputs))
     shown = shown_cells({"cells": notebook}, plainly)
-    found = GradedNotebook("", name, Standing(marks(about, told), arrived.replace(tzinfo=None)), {})
-    return feedback_page.render(found, told, shown, {}, about, arrived, plainly, above)
+    released = Store(course.root()).released(assignment)
+    blank = unanswered(cells, about, released)
+    own = empty({cell.known.grade_id: cell.source for cell in cells if cell.known}, about, released)
+    found = GradedNotebook("", name, Standing(marks(about, told, blank), arrived.replace(tzinfo=None)), {})
+    return feedback_page.render(found, told, shown, {}, about, arrived, plainly, above, own)
 
 
-def marks(assignment: course.Assignment, verdict: Verdict) -> tuple[Mark, ...]:
-    """The points of the exercises that were told, and of a whole notebook the questions that wait for a person."""
+def marks(assignment: course.Assignment, verdict: Verdict, blank: Collection[str]) -> tuple[Mark, ...]:
+    """The points of the exercises that were told, and of a whole notebook the questions: 0 for those left `blank`.
+
+    The others wait for a person.
+    """
     exercises = {e.grade_id: e for e in assignment.exercises}
     is_whole = len(verdict.exercises) > 1 or len(exercises) == 1
     found = []
@@ -158,5 +165,6 @@ def marks(assignment: course.Assignment, verdict: Verdict) -> tuple[Mark, ...]:
         if outcome is not None:
             found.append(Mark(cell.grade_id, outcome.exercise, outcome.score, None, 0.0, outcome.max_score, False))
         elif cell.grade and exercise is None and is_whole:
-            found.append(Mark(cell.grade_id, "", None, None, 0.0, cell.points, True))
+            none = cell.grade_id in blank
+            found.append(Mark(cell.grade_id, "", 0.0 if none else None, None, 0.0, cell.points, not none))
     return tuple(found)

@@ -8,17 +8,17 @@ from pathlib import Path
 
 from .. import course
 from ..errors import CourseError
-from ..nbgrader.for_students import HIDDEN
+from ..nbgrader import for_students
 from . import exports, handins
 
 FOLDER = "exports"
 
 
-def write(root: Path, made: Mapping[str, str], names: Sequence[str] | None = None) -> list[Path]:
+def write(root: Path, made: Mapping[str, str], names: Sequence[str] | None = None, address: str = "") -> list[Path]:
     """Write exports/release.zip or, with names of assignments, a zip for each of them; returns their paths.
 
-    `made` has the SHA-256 of each file that was made, by its path in the course. Raises CourseError if one of these is
-    not as it was made.
+    `made` has the SHA-256 of each file that was made, by its path in the course. The texts in a zip of one assignment
+    are for that one alone; `address` is the desk's. Raises CourseError if a file is not as it was made.
     """
     contents = {place: _read(root, place, digest) for place, digest in sorted(made.items())}
     folders = {name: f"release/{name}/" for name in course.assignments(root)}
@@ -26,10 +26,12 @@ def write(root: Path, made: Mapping[str, str], names: Sequence[str] | None = Non
     written = []
     for name in names or ["release"]:
         others = [folder for other, folder in folders.items() if other != name] if names else []
+        texts = for_students.texts(root, address, [name]) if names else {}
         pack = exports.Pack()
         for place, data in contents.items():
             if not any(place.startswith(other) for other in others):
-                pack.add(place, data)
+                own = texts.get(place.removeprefix("release/"))
+                pack.add(place, data if own is None else own.encode())
         written.append(root / FOLDER / f"{name}.zip")
         handins.replace_bytes(written[-1], pack.done())
     return written
@@ -42,7 +44,7 @@ def _read(root: Path, place: str, digest: str) -> bytes:
         raise CourseError(
             f"{place} is no longer what `autograder build` made of it: run it again, and don't edit release/."
         )
-    if any(mark.encode() in data for mark in HIDDEN):
+    if any(mark.encode() in data for mark in for_students.HIDDEN):
         raise CourseError(f"{place} holds a solution or hidden tests: nothing is bundled.")
     return data
 

@@ -60,7 +60,7 @@ def build(
             desk_cell.write(Path(root), name, runs.config)
             _note(root, (Path(root) / "release" / name).rglob("*"), made)
             yield course.assignments(root)[name]
-    _note(root, for_students.release(Path(root)), made)
+    _note(root, for_students.release(Path(root), desk_cell.configured(runs.config)), made)
     readme.write(Path(root) / "README.md", course.assignments(root).values())
 
 

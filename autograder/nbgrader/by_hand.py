@@ -69,7 +69,10 @@ class Beside:
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its marking scheme, as HTML, the answers that wait, and those that are graded."""
+    """A question with its marking scheme, as HTML: the answers that wait, those that are graded, and the blank ones.
+
+    A blank one has 0 points by itself, until a person gives it others.
+    """
 
     cell: str
     points: float
@@ -77,6 +80,7 @@ class Question:
     scheme: Markup
     waiting: list[Answer]
     graded: list[Answer]
+    blank: list[Answer]
 
 
 def write(root: StrPath, assignment: course.Assignment, roster: Roster, formgrader: str = "") -> Path:
@@ -113,10 +117,13 @@ def render(root: StrPath, assignment: course.Assignment, roster: Roster, formgra
             points = of[0].mark.max_score if of else float(cell["metadata"]["nbgrader"].get("points", 0))
             waiting = [answer for answer in of if answer.mark.waits]
             if name in roster.by_hand:
-                graded = [answer for answer in of if not answer.mark.waits]
-                questions.append(Question(name, points, _question(asked, number), _scheme(cell), waiting, graded))
+                done = [answer for answer in of if not answer.mark.waits]
+                graded = [answer for answer in done if not answer.mark.is_blank]
+                blank = [answer for answer in done if answer.mark.is_blank]
+                about = _question(asked, number), _scheme(cell)
+                questions.append(Question(name, points, *about, waiting, graded, blank))
             else:
-                questions.append(Question(name, points, _markdown(FLAGGED), Markup(), waiting, []))
+                questions.append(Question(name, points, _markdown(FLAGGED), Markup(), waiting, [], []))
     about = {"formgrader": formgrader, "waiting": roster.waiting, "beside": beside}
     return _template().render(title=assignment.name, questions=questions, **about)
 

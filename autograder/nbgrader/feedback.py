@@ -18,6 +18,7 @@ from nbgrader.converters import GenerateFeedback
 from .. import course
 from ..grading.store import Store, write
 from ..report import feedback_page
+from ..submission.written import empty
 from . import patches
 from .graded_notebooks import graded_notebook, reading
 from .safe_markdown import plain
@@ -100,10 +101,15 @@ def _page(
     """The page of one notebook. Raises ValueError, and MissingEntry if the gradebook knows nothing of it."""
     found = graded_notebook(db_url, notebook, assignment, student)
     about = course.assignments().get(assignment) if notebook == assignment else None
-    verdict = Store(course.root()).latest_of(assignment, student)[0] if about else None
+    results = Store(course.root())
+    verdict = results.latest_of(assignment, student)[0] if about else None
     shown = plain if plainly else comment
     comments = {name: shown(text) for name, (text, _) in found.comments.items()}
-    return feedback_page.render(found, verdict, shown_cells(cells, plainly), comments, about, graded, plainly)
+    made = shown_cells(cells, plainly)
+    known = ((cell["metadata"].get("nbgrader", {}).get("grade_id", ""), cell) for cell in cells["cells"])
+    texts = {grade_id: course.source_of(cell) for grade_id, cell in known}
+    blank = empty(texts, about, results.released(assignment)) if about else frozenset()
+    return feedback_page.render(found, verdict, made, comments, about, graded, plainly, empty=blank)
 
 
 def _read(path: str) -> NotebookNode:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from urllib.parse import quote
@@ -22,6 +22,12 @@ from ..submission.written import released_text
 RULES, README, PACKAGES = "rules_for_assistants.md", "readme_for_students.md", "requirements.txt"
 RELEASED = {RULES: "AGENTS.md", README: "README.md"}  # by the name in source/
 TABLE = "<!-- assignments -->"  # in the README: here the table of assignments goes
+ADDRESS = "<!-- address -->"  # and here that of the desk
+THE_DESK = "the desk"
+# what is there for some assignments, or for courses with a desk, or without one
+PART = re.compile(
+    r"^<!-- (?P<when>for|without) (?P<what>[^\n]*?) -->\n(?P<text>.*?)^<!-- end -->\n", re.MULTILINE | re.DOTALL
+)
 # never in what students get
 HIDDEN = ("### BEGIN SOLUTION", "### BEGIN HIDDEN TESTS", "### BEGIN ORIGINAL", "### BEGIN MARK SCHEME")
 KIT = "attention-course"  # its ranges of versions apply to students, too
@@ -29,36 +35,62 @@ NOT_COPIED = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache")  # by nbgrad
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".pdf")
 
 
-def release(root: Path) -> list[Path]:
-    """Write these files into release/, those that the course in `root` has texts for; returns their paths."""
+def release(root: Path, address: str = "") -> list[Path]:
+    """Write these files into release/, those that the course in `root` has texts for; returns their paths.
+
+    `address` is the desk's, if there is one.
+    """
     made = []
-    for name, released in RELEASED.items():
-        if (source := root / "source" / name).is_file():
-            made.append(root / "release" / released)
-            text = source.read_text(encoding="utf-8-sig")
-            made[-1].write_text(text.replace(TABLE, _table(root)), encoding="utf-8")
-    if root / "release" / RELEASED[README] in made:
-        made.append(root / "release" / PACKAGES)
-        made[-1].write_text("".join(f"{package}\n" for package in packages(root)), encoding="utf-8")
+    for name, text in texts(root, address).items():
+        made.append(root / "release" / name)
+        made[-1].write_text(text, encoding="utf-8")
     return made
 
 
-def _table(root: Path) -> str:
+def texts(root: Path, address: str = "", names: Collection[str] | None = None) -> dict[str, str]:
+    """The texts of these files, by their names in release/: for all assignments that are there, or for some `names`."""
+    there = [
+        assignment
+        for name, assignment in course.assignments(root).items()
+        if (names is None or name in names) and (root / "release" / name / f"{name}.ipynb").is_file()
+    ]
+    made = {}
+    for name, released in RELEASED.items():
+        if (source := root / "source" / name).is_file():
+            made[released] = _fitted(source.read_text(encoding="utf-8-sig"), there, address)
+    if RELEASED[README] in made:
+        made[PACKAGES] = "".join(f"{package}\n" for package in packages(root, [one.name for one in there]))
+    return made
+
+
+def _fitted(text: str, there: Sequence[course.Assignment], address: str) -> str:
+    """A text for students, with the parts that concern these assignments and this desk."""
+    known = {one.name for one in there} | ({THE_DESK} if address else set())
+
+    def part(found: re.Match[str]) -> str:
+        concerned = not known.isdisjoint(re.split(r", *", found["what"]))
+        return found["text"] if concerned == (found["when"] == "for") else ""
+
+    return PART.sub(part, text).replace(TABLE, _table(there)).replace(ADDRESS, address)
+
+
+def _table(there: Sequence[course.Assignment]) -> str:
     """The assignments with their titles and points."""
     rows = ["| Notebook | | Points |", "|---|---|---|"]
-    for name, assignment in course.assignments(root).items():
+    for assignment in there:
         texts = [course.source_of(cell) for cell in course.cells_in(assignment.path) if cell["cell_type"] == "markdown"]
         title = re.search(r"^# +(?:\d+ +)?(.+)$", "\n".join(texts), re.MULTILINE)
-        rows.append(f"| `{name}` | {title[1].strip() if title else ''} | {assignment.points:g} |")
+        rows.append(f"| `{assignment.name}` | {title[1].strip() if title else ''} | {assignment.points:g} |")
     return "\n".join(rows)
 
 
-def packages(root: Path) -> list[str]:
-    """The packages that the released notebooks import, with the versions that the kit itself works with.
+def packages(root: Path, names: Collection[str] | None = None) -> list[str]:
+    """The packages that the released notebooks import, or those with these names, in the versions that the kit needs.
 
     What an assignment `needs` beyond that is left out: its own text names it, and not every machine can install it.
     """
-    notebooks = (root / "release" / name / f"{name}.ipynb" for name in course.assignments(root))
+    wanted = course.assignments(root) if names is None else names
+    notebooks = (root / "release" / name / f"{name}.ipynb" for name in wanted)
     modules = {module for path in notebooks if path.is_file() for module in _imported(path)}
     modules.discard(hand_in_cell.FILE.removesuffix(".py"))  # comes with them
     modules -= {course.module_of_need(need) for one in course.assignments(root).values() for need in one.needs}

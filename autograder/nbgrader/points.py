@@ -71,22 +71,26 @@ def renew(notebook: dict, name: str, worth: Mapping[str, float], wanted: Mapping
             meta["points"] = _number(now)
             said.append(f"{name}: {exercise} is worth {now:g} points now, and was worth {before:g}")
         points.append(now)
-    _write_numbers(texts, HEADING, points, lambda m, n: f"**{n:g} point{'' if n == 1 else 's'}")
+    _write_numbers(texts, HEADING, points, lambda m, n: f"**{_points(n)}")
     if any(ROW.search(source_of(cell)) for cell in texts):
         _write_numbers(texts, ROW, points, lambda m, n: f"{m['before']}{n:g}{m['after']}", name)
         _write_numbers(texts, TOTAL, [sum(points)], lambda m, n: f"{m['before']}{n:g}{m['after']}", name)
     for cell, number in zip(graded, points, strict=True):
-        _write_numbers([cell], SCHEME, [number], lambda m, n: f"**Marking scheme ({n:g} point{'' if n == 1 else 's'})")
+        _write_numbers([cell], SCHEME, [number], lambda m, n: f"**Marking scheme ({_points(n)})")
     return said
 
 
 def disagreement(name: str, cell: str, exercise: str, before: float, now: float) -> str:
-    """The message about a graded cell with other points than its exercise."""
+    """The message about a graded cell with other points than its exercise, whatever its heading says."""
     return (
-        f"{name}: the cell {cell!r} is worth {before:g} points, and {exercise} is worth {now:g}. To make it worth"
-        f' {before:g}, write c.Exercises.points = {{"{exercise}": {before:g}}} into nbgrader_config.py; otherwise give'
-        f" the cell {now:g} points again."
+        f"{name}: the cell {cell!r} is worth {_points(before)}, and {exercise} is worth {now:g} by its checks. To make"
+        f' it worth {before:g}, write c.Exercises.points = {{"{exercise}": {before:g}}} into nbgrader_config.py;'
+        f" otherwise set the points of the cell itself to {now:g}: JupyterLab's Create Assignment shows them."
     )
+
+
+def _points(number: float) -> str:
+    return f"{number:g} point{'' if number == 1 else 's'}"
 
 
 def _write_numbers(cells, pattern, numbers, made, name=None):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from html import escape
@@ -24,9 +24,9 @@ from .pages import environment
 from .standing import GradedNotebook, Mark, duration
 
 NOT_ANSWERED = "no answer"
+EMPTY = "the cell for it is empty: a person looks whether you answered in another one"
 NO_RESPONSE = "No response."  # nbgrader's comment on a cell that was left as it was
 _CODE_CELL = re.compile(r"\bcode cell (\d{1,4})\b")
-_FIRST_WORDS = re.compile(r"(.{1,40}?): ")
 CATEGORY_NAMES = {"shape": "shapes", "numerics": "extreme numbers", "device": "devices", "mode": "modes"}
 
 
@@ -83,11 +83,20 @@ class Part:
         return bool(self.label)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it is a question with nothing in the cell of its answer."""
+        return NOT_ANSWERED in self.notes or EMPTY in self.notes
+
+    @property
+    def empty_sentence(self) -> str:
+        return lessons.empty_sentence(self.name)
+
+    @property
     def to_do(self) -> str:
         """What to do next about it, as a verb."""
         if NOT_STARTED in self.notes:
             return "begin with"
-        return "fix" if self.is_exercise else "answer" if NOT_ANSWERED in self.notes else "read again"
+        return "fix" if self.is_exercise else "read again"
 
 
 @dataclass(frozen=True)
@@ -126,16 +135,21 @@ def render(
     graded: datetime | None,
     plainly: bool = False,
     above: str = "",
+    empty: Collection[str] = (),
 ) -> str:
     """The page as HTML. `comments` are HTML by grade id; `graded` is when it was graded (UTC).
 
-    `plainly` says on the page that the cells are shown as plain text; `above` is HTML that comes before all else.
+    `plainly` says on the page that the cells are shown as plain text; `above` is HTML that comes before all else;
+    `empty` are the grade ids of questions with nothing in their own cells.
     """
     lesson = lessons.of(assignment) if assignment else lessons.Lesson(verdict.assignment if verdict else "")
     problem = _problem(verdict)
     cells = [] if problem else cells  # only what was restored: nothing of it is the student's
     parts = _parts(found, verdict, cells, comments, assignment, lesson)
-    wrong = [part for part in parts if part.level in ("partial", "zero")]
+    for part in parts:
+        if part.mark.ungraded and part.grade_id in empty and not problem:
+            part.notes.append(EMPTY)
+    wrong = [part for part in parts if part.level in ("partial", "zero") or part.is_empty]
     wrong.sort(key=lambda part: not part.is_exercise)  # what the kit grades can be fixed first
     return _template().render(
         title=lesson.title or (assignment.name if assignment else found.student),
@@ -150,6 +164,7 @@ def render(
         absent=_absent(cells) if wrong else [],
         parts=parts,
         next_part=None if problem else next(iter(wrong), None),
+        also_empty=[] if problem else [part for part in wrong[1:] if part.is_empty],
         all_right=not wrong and not problem,
         cells=list(enumerate(cells, 1)),
         plainly=plainly,
@@ -191,10 +206,9 @@ def _parts(
     made = []
     for number, grade_id in enumerate(names, 1):
         mark, heading = marks[grade_id], lesson.heading(grade_id)
-        label = _FIRST_WORDS.match(heading)
         exercise = exercises.get(grade_id)
         part = Part(
-            label=(label[1] if label else f"Exercise {number}") if exercise else "",
+            label=(lessons.label_of(heading) or f"Exercise {number}") if exercise else "",
             name=exercise.name if exercise else heading or grade_id,
             grade_id=grade_id,
             anchor=f"part-{number}",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .. import course
 
+_FIRST_WORDS = re.compile(r"(.{1,40}?): ")
 _HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.MULTILINE)
 
 
@@ -44,6 +45,17 @@ def _read(path: Path, changed: int) -> Lesson:
         elif about := cell["metadata"].get("nbgrader"):
             headings[about["grade_id"]] = above
     return Lesson(title or path.stem, headings)
+
+
+def label_of(heading: str) -> str:
+    """The first words of a heading, such as "Exercise 3" of "Exercise 3: masks"; "" if it has no such words."""
+    found = _FIRST_WORDS.match(heading)
+    return found[1] if found else ""
+
+
+def empty_sentence(heading: str) -> str:
+    """What a student reads of a question with this heading that was left blank."""
+    return f"{label_of(heading) or f'“{heading}”'}: your answer cell is empty."
 
 
 def headings_in(text: str) -> list[str]:

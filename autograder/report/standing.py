@@ -43,6 +43,11 @@ class Mark:
         return self.waits and self.auto is None and self.by_hand is None
 
     @property
+    def is_blank(self) -> bool:
+        """Whether it is a question that was not answered, and has 0 points for that alone."""
+        return not self.exercise and self.auto == 0 and self.by_hand is None and not self.waits
+
+    @property
     def again(self) -> bool:
         return self.waits and self.by_hand is not None
 
@@ -237,6 +242,15 @@ def waiting_sentence(standings: Mapping[str, Standing] | Iterable[Standing]) -> 
     by = f"from {len(waiting)} student{'' if len(waiting) == 1 else 's'}"
     changed = f"; {again} of them graded before, and changed since" if again else ""
     return f"{many} {wait} to be graded by hand, {by}{changed}."
+
+
+def blank_sentence(standings: Mapping[str, Standing]) -> str:
+    """How many written answers of a class were left blank, in one sentence; "" if none."""
+    blank = [many for one in standings.values() if (many := sum(mark.is_blank for mark in one.marks))]
+    if not blank:
+        return ""
+    were = "written answer is blank and has" if sum(blank) == 1 else "written answers are blank and have"
+    return f"{sum(blank)} {were} 0 points, from {len(blank)} student{'' if len(blank) == 1 else 's'}."
 
 
 def again_sentence(standings: Mapping[str, Standing]) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -56,6 +56,14 @@ def unanswered(
     return found
 
 
+def empty(
+    texts: Mapping[str, str], assignment: course.Assignment, earlier: Collection[ReleasedCell] = ()
+) -> frozenset[str]:
+    """The grade ids of the answers for a person to grade whose own cells are blank; `texts` are theirs, by grade id."""
+    cells = [RestoredCell(c.cell_type, texts.get(c.grade_id, ""), "", c) for c in assignment.cells]
+    return frozenset(c.known.grade_id for c in cells if c.known and _is_for_a_person(c) and is_blank(c, earlier))
+
+
 def is_blank(cell: RestoredCell, earlier: Collection[ReleasedCell] = ()) -> bool:
     """Whether the cell of an answer is as it was released, but for blanks and its placeholder, or empty."""
     known = cell.known
@@ -80,6 +88,9 @@ def elsewhere(
     found = []
     for index, cell in enumerate(cells):
         if not own[index] or (cell.known is not None and (cell.known.locked or cell.known.grade)):
+            of_another = _is_for_a_person(cell) and cell.known is not None and cell.known.grade_id != grade_id
+            if own[index] and of_another and names.are_in("\n".join(own[index])):
+                found.append(cell)  # two questions were answered in the cell of one
             continue
         if cell.cell_type != "code" or any(map(names.are_in, said(cell.source, there))):
             is_one = True

@@ -58,12 +58,24 @@ def test_a_cell_changed_by_hand_is_refused_with_what_to_do(source):
     with pytest.raises(CourseError) as raised:
         points.write(source, WORTH, {})
     assert str(raised.value) == (
-        "01_averages: the cell 'normalise' is worth 20 points, and normalise is worth 2. To make it worth 20, write"
-        ' c.Exercises.points = {"normalise": 20} into nbgrader_config.py; otherwise give the cell 2 points again.'
+        "01_averages: the cell 'normalise' is worth 20 points, and normalise is worth 2 by its checks. To make it"
+        ' worth 20, write c.Exercises.points = {"normalise": 20} into nbgrader_config.py; otherwise set the points of the'
+        " cell itself to 2: JupyterLab's Create Assignment shows them."
     )
     assert source.read_bytes() == before
     assert points.write(source, WORTH, {"normalise": 20.0}) == []  # done as it says
     assert "**20 points · 5 minutes · easy**" in text(source) and "**23**" in text(source)
+
+
+def test_a_right_number_in_the_heading_alone_is_told_where_the_other_one_is(source):
+    """The cell never had these points, so it cannot have them again."""
+    edit(source, lambda cells: cells["normalise-check"]["metadata"]["nbgrader"].update(points=1))
+    with pytest.raises(CourseError) as raised:
+        points.write(source, WORTH, {})
+    said = str(raised.value)
+    assert "is worth 1 point, and normalise is worth 2 by its checks" in said and "again" not in said
+    edit(source, lambda cells: cells["normalise-check"]["metadata"]["nbgrader"].update(points=2))
+    assert points.write(source, WORTH, {}) == []  # done as it says
 
 
 def test_a_table_or_headings_that_do_not_fit_are_told(source):

@@ -128,7 +128,7 @@ def within(name, text):
 def helper(notebook):
     """A function of one's own, explained."""
     code_of_it = "# this centres the numbers, so that the rest is only a division\n@staticmethod\ndef centred(x):\n"
-    body = '    """Takes the mean of all numbers away from each."""\n    return x - x.mean()  # of all of them, long as it is'
+    body = '    """Takes the mean of all numbers away from each."""\n    return x - x.mean()  # of all, as a rule'
     notebook["cells"].insert(1, code(code_of_it + body))
 
 
@@ -379,16 +379,19 @@ def test_nbgraders_own_autograde_agrees(place, student):
 def test_pages_show_the_answers_and_never_say_that_there_is_none(place, kit):
     code, out, _ = kit("grade", "01", "--dry-run")
     assert code == 0
-    code, out, _ = kit("report", "01", "--jobs", "1")
-    assert code == 0 and f"{len(ANSWERED)} answers wait" in out
+    code, out, said = kit("report", "01", "--jobs", "1")
+    assert code == 0, said
+    assert f"{len(ANSWERED)} answers wait" in out
     by_hand = (place / "reports" / f"{NAME}-by-hand.html").read_text()
-    waiting, done = by_hand.split("graded already")
+    waiting, blank = by_hand.split(f"<details><summary>{len(UNANSWERED)} blank: 0 points each")
     for student in ANSWERED:
         page = (place / "feedback" / student / NAME / f"{NAME}.html").read_text()
         assert "no answer" not in page and "not graded yet, 4 points" in page and "points so far" in page, student
-        assert f"<bdi>{student}</bdi>" in waiting and f"<bdi>{student}</bdi>" not in done, student
+        assert f"<bdi>{student}</bdi>" in waiting and f"<bdi>{student}</bdi>" not in blank, student
     for student in UNANSWERED:
-        assert "no answer" in (place / "feedback" / student / NAME / f"{NAME}.html").read_text()
+        page = (place / "feedback" / student / NAME / f"{NAME}.html").read_text()
+        assert "no answer" in page and "“Why?”: your answer cell is empty" in page and "nothing is left" not in page
+        assert f"<li><bdi>{student}</bdi></li>" in blank.split("</details>")[0]
     shown = {part.split("</bdi>")[0]: part for part in waiting.split("<bdi>")[1:]}
     for student, part in shown.items():
         words = {
@@ -402,6 +405,46 @@ def test_pages_show_the_answers_and_never_say_that_there_is_none(place, kit):
         assert ("image.png" if student == "picture" else "a.png" if "picture" in student else words) in part, student
     code, out, _ = kit("export", "01", "csv")
     assert code == 0, out
+
+
+def test_the_commands_say_what_is_empty(place, kit):
+    code, out, _ = kit("grade", "01")
+    assert code == 0 and f"{len(UNANSWERED)} written answers are blank and have 0 points" in out
+    path = place / "submitted" / "comment-on-code" / NAME / f"{NAME}.ipynb"
+    empty = "\n“Why?”: your answer cell is empty.\n"
+    assert empty in kit("check", path)[1]
+    assert empty not in kit("check", place / "submitted" / "below" / NAME / f"{NAME}.ipynb")[1]
+    assert "your answer cell" not in kit("check", path, "--exercise", "normalise")[1]
+    assert "your answer cell" not in kit("check", path, "--format", "json")[1]
+
+
+def test_each_of_several_questions_is_0_or_waits_by_itself(tmp_path, kit_in):
+    """A comment on the code waits for the question that it names; a text of one's own may answer any."""
+    place = small_course.copy(tmp_path / "course")
+    edit(place, add_question)
+    edit(place, lambda notebook: add_question(notebook, "whence", 2))
+    assert kit_in(place, "build") == 0
+    answers = {
+        "named": among("normalise", "# Question 4: it is the nearest"),
+        "code": among("normalise", f"# {ABOUT}"),
+        "text": end(text(TEXT)),
+        "other-cell": lambda notebook: cell_of(notebook, "why").update(source=f"{TEXT} And whence? From a hat."),
+    }
+    for student, change in answers.items():
+        path = small_course.submit(place, student, {}, "solutions")
+        notebook = load(path)
+        for question in ("why", "whence"):
+            cell_of(notebook, question)["source"] = ""
+        change(notebook)
+        path.write_text(json.dumps(notebook))
+    assert kit_in(place, "grade", "01") == 0
+    found = {student: (marks(place)[student, "why"], marks(place)[student, "whence"]) for student in answers}
+    assert found == {
+        "named": (NOTHING, WAITS),
+        "code": (NOTHING, NOTHING),
+        "text": (WAITS, WAITS),
+        "other-cell": (WAITS, WAITS),
+    }
 
 
 def test_answers_to_two_questions_may_be_merged_into_one_cell(tmp_path, kit_in):

@@ -48,13 +48,14 @@ def mark(cell, most, auto=None, by_hand=None, extra=0.0):
     return Mark(cell, exercise, auto, by_hand, extra, most, waits=auto is None and by_hand is None)
 
 
-def page(*outcomes, marks=None, shown=None, **about):
+def page(*outcomes, marks=None, shown=None, empty=(), **about):
     verdict = Verdict("", list(outcomes), 0, LESSON.name) if outcomes else about.pop("verdict", None)
     given = {o.exercise: mark(o.exercise, o.max_score, o.score) for o in outcomes} | (marks or {})
     name, comments = about.pop("name", ""), about.pop("comments", {})
     known = GradedNotebook("ada", name, Standing(tuple(given.values()), **about), comments)
     comments = {name: text for name, (text, _) in known.comments.items()}
-    return feedback_page.render(known, verdict, list(cells()) if shown is None else shown, comments, LESSON, None)
+    made = list(cells()) if shown is None else shown
+    return feedback_page.render(known, verdict, made, comments, LESSON, None, empty=empty)
 
 
 def words(text):
@@ -115,7 +116,25 @@ def test_what_waits_is_no_0():
     said = words(page(outcome("attention", passed()), marks={QUESTION: mark(QUESTION, 4.0)}))
     assert "1 of 1 points so far" in said and "4 more points are not graded yet" in said and "0 of 4" not in said
     said = words(page(outcome("attention", passed()), marks={QUESTION: mark(QUESTION, 4.0, 0.0)}))
-    assert "1 of 5 points Next" in said and "no answer" in said and "answer “Question 4" in said
+    assert "1 of 5 points Next" in said and "no answer" in said
+    assert "Next step: Question 4: your answer cell is empty." in said
+
+
+def test_an_empty_answer_is_said_whatever_else_there_is_to_do():
+    """Also where something else in the notebook may be the answer: nothing is left to fix only if it is there."""
+    waits = {QUESTION: mark(QUESTION, 4.0)}
+    said = words(page(outcome("attention", passed()), marks=waits, empty={QUESTION}))
+    assert (
+        "Question 4: your answer cell is empty." in said
+        and "a person looks whether you answered in another one" in said
+    )
+    assert "nothing is left" not in said and "no answer" not in said
+    said = words(page(outcome("attention", failed("It is NaN."), passed()), marks=waits, empty={QUESTION}))
+    assert "Next step: fix attention (Exercise 3)." in said and "Question 4: your answer cell is empty." in said
+    said = words(page(outcome("attention", passed()), marks=waits))
+    assert "nothing is left to fix; a person will grade the rest" in said and "empty" not in said
+    graded = {QUESTION: mark(QUESTION, 4.0, None, 3.0)}
+    assert "empty" not in words(page(outcome("attention", passed()), marks=graded, empty={QUESTION}))
 
 
 def test_marks_by_hand_are_not_contradicted():
