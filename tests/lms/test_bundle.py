@@ -15,6 +15,7 @@ from autograder.lms import bundle
 from autograder.nbgrader import for_students
 
 NAME = "01_first"
+NONE = '{"cells": []}'  # what a release holds does not matter here
 FOR_ALL = ["release/AGENTS.md", "release/README.md", "release/requirements.txt"]
 
 
@@ -95,11 +96,74 @@ def test_a_lesson_that_is_named_is_bundled_alone(place):
     shutil.copytree(place / "source" / NAME, place / "source" / "02_next")
     (place / "source" / "02_next" / f"{NAME}.ipynb").rename(place / "source" / "02_next" / "02_next.ipynb")
     made = built(
-        place, {f"{NAME}/{NAME}.ipynb": "{}", "02_next/02_next.ipynb": "{}", "02_next/a.csv": "1", "README.md": "a"}
+        place, {f"{NAME}/{NAME}.ipynb": NONE, "02_next/02_next.ipynb": NONE, "02_next/a.csv": "1", "README.md": "a"}
     )
     one, two = bundle.write(place, made, [NAME, "02_next"])
     assert names(one) == [f"release/{NAME}/{NAME}.ipynb", "release/README.md"] and one.name == f"{NAME}.zip"
     assert names(two) == ["release/02_next/02_next.ipynb", "release/02_next/a.csv", "release/README.md"]
+
+
+KERNEL = "11_a_kernel"
+
+
+def with_lessons(place, *names):
+    """The lessons of the kit's own course's texts, of which these are there, with the first one's cells."""
+    for name in names:
+        shutil.copytree(place / "source" / NAME, place / "source" / name)
+        (place / "source" / name / f"{NAME}.ipynb").rename(place / "source" / name / f"{name}.ipynb")
+    course.forget()
+    return built(place, {f"{name}/{name}.ipynb": NONE for name in (NAME, *names)})
+
+
+def readme_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return archive.read("release/README.md").decode()
+
+
+def test_lessons_that_are_not_there_are_not_explained(place):
+    with_lessons(place)
+    (readme,) = [path for path in for_students.release(place) if path.name == "README.md"]
+    text = readme.read_text(encoding="utf-8")
+    assert KERNEL not in text and "Triton" not in text and "<!--" not in text
+    assert "Colab has what the notebooks need" in text
+    with_lessons(place, "02_next", KERNEL)
+    shutil.rmtree(place / "release" / "02_next")  # not built yet
+    for_students.release(place)
+    text = readme.read_text(encoding="utf-8")
+    assert "Triton" in text and f"| `{KERNEL}` |" in text and "02_next" not in text
+    assert "Colab has what all the others need" in text and "what the notebooks need" not in text
+
+
+def test_a_bundle_of_one_lesson_explains_that_one(place):
+    made = with_lessons(place, "02_next", KERNEL)
+    made |= {
+        f"release/{name}": hashlib.sha256((place / "release" / name).read_bytes()).hexdigest()
+        for name in (path.name for path in for_students.release(place))
+    }
+    one, kernel = map(readme_of, bundle.write(place, made, ["02_next", KERNEL]))
+    assert "| `02_next` |" in one and NAME not in one and KERNEL not in one and "Triton" not in one
+    assert f"| `{KERNEL}` |" in kernel and "Triton" in kernel and "02_next" not in kernel
+    (whole,) = bundle.write(place, made)
+    assert readme_of(whole) == (place / "release" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("address", ["", "https://desk.example/attention"])
+def test_whoever_has_a_desk_is_told_how_to_hand_in_there(place, address):
+    with_lessons(place)
+    for_students.release(place, address)
+    text = (place / "release" / "README.md").read_text(encoding="utf-8")
+    at_desk = ("`hand_in()`" in text, "personal link" in text, "https://desk.example/attention" in text)
+    assert at_desk == (bool(address),) * 3 and "<!--" not in text
+    assert ("in the way and by the date" in text) == (not address)
+
+
+def test_a_build_tells_of_the_desk(place):
+    config = place / "nbgrader_config.py"
+    config.write_text(config.read_text() + '\nc.Desk.address = "https://desk.example"\n')
+    assert autograder(place, "build", "01", "--bundle")[0] == 0
+    text = readme_of(place / "exports" / f"{NAME}.zip")
+    assert "https://desk.example." in text and text == (place / "release" / "README.md").read_text(encoding="utf-8")
+    assert "autograder desk" in (place / "README.md").read_text(encoding="utf-8")
 
 
 def test_what_was_not_made_is_named(place):
