@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import tempfile
@@ -18,7 +17,7 @@ import torch.optim
 import torch.testing  # noqa: F401
 import tqdm.auto  # noqa: F401
 
-from . import launches, no_dynamo, unavailable, wire, worlds
+from . import abilities, launches, no_dynamo, unavailable, wire, worlds
 from . import shell as shells
 from .handlers import RequestHandler, place_in
 
@@ -32,17 +31,10 @@ def warm_up() -> None:
     """Make the shell of which each child gets a copy. No torch operation may run and no thread may start here."""
     global _shell
     no_dynamo.put()
-    _know_the_processor()
+    abilities.lacking()
     _shell = shells.Shell.instance()
     _shell.enable_pictures()
     _shell.run_one("pass", "nothing")  # IPython's work for its first cell, which each child would repeat
-
-
-def _know_the_processor() -> None:
-    """Let torch's cpuinfo identify the processor: half precision needs this, and a child may not read it."""
-    library = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so"))
-    if hasattr(library, "cpuinfo_initialize"):
-        library.cpuinfo_initialize()
 
 
 def say_hello(sock: socket.socket, problem: str | None = None) -> None:
