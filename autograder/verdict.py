@@ -27,6 +27,7 @@ JOINERS = str.maketrans("", "", "\u200c\u200d")  # characters that join or separ
 NOT_RECORDED = -1.0  # in place of points
 # how the reasons of failed checks begin, by which `report` words what several checks have in common
 NOT_READ = "No readable definition"  # how a reason begins that is about the text alone
+NOT_HERE = "Not tried: "  # on this machine; then the reason
 NOT_TRIED = "Not tried, since an easier case is wrong already: "
 RAISED = "Your code raised "
 STOPPED_WITH = "It stopped with "
@@ -150,7 +151,7 @@ class Diagnosis:
 
 @dataclass
 class Skipped:
-    """A check that cannot be run on this machine; it carries no points."""
+    """A check that cannot be run on this machine; its points, if it has some, go to the other checks."""
 
     name: str
     message: str

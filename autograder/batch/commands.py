@@ -67,7 +67,7 @@ def grade_class(
         runs = _runs(root, assignment, sandbox=sandbox, device=device)
         seed = batch.rounds.first()
         judge = functools.partial(judged, engine, seed)
-        gate.require(assignment, judge, options.points_wanted(runs.config), results, seed)
+        left_out = gate.require(assignment, judge, options.points_wanted(runs.config), results, seed)
         batch.credit = options.credit(runs.config)
         with Nobody() if is_draft else _writer(runs, assignment, results) as writer:
             seeds = {*batch.seeds.values(), *batch.rounds.in_use()}
@@ -78,7 +78,7 @@ def grade_class(
                 without += [student] if all(e.status == "missing" for e in verdict.exercises) else []
         standings = standings_of(runs, assignment, results.dropped())
         _print_class(root, assignment, batch, table, standings, is_draft, as_json)
-    found = [*jail.lowered(), *(f"{student}: {why}" for student, why in batch.unreadable.items())]
+    found = [*jail.lowered(), *left_out, *(f"{student}: {why}" for student, why in batch.unreadable.items())]
     found += mistaken(root, assignment.name, without)
     found += remarks(root, assignment.name, who, enrolled(runs))
     for remark in found[:MOST_REMARKS]:

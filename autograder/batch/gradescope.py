@@ -165,8 +165,11 @@ def write_results(verdict: Verdict, path: Path, said: str = "") -> None:
     path.chmod(0o644)
 
 
-def require_gate(assignment: course.Assignment, grader: Grader) -> None:
-    """Raises UserError unless the assignment is built as its source has it, and could be graded here."""
+def require_gate(assignment: course.Assignment, grader: Grader) -> list[str]:
+    """Raises UserError unless the assignment is built as its source has it, and could be graded here.
+
+    Returns sentences about the checks that can't be tried on this machine.
+    """
     from ..grading import gate
     from ..grading.rounds import Rounds
     from ..nbgrader import changing, options
@@ -177,7 +180,7 @@ def require_gate(assignment: course.Assignment, grader: Grader) -> None:
         changing.require_build(gradebook, assignment)
     seed = Rounds(results, assignment.name).first()
     judge = functools.partial(grader.grade_trial, seed=seed)
-    gate.require(assignment, judge, options.points_wanted(runs.config), results, seed)
+    return gate.require(assignment, judge, options.points_wanted(runs.config), results, seed)
 
 
 def require_room(path: Path) -> None:

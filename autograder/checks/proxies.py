@@ -18,10 +18,11 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+import pytest
 import torch
 
 from ..sandbox import replies
-from ..sandbox.inside import wire
+from ..sandbox.inside import abilities, wire
 from ..sandbox.inside.handlers import RequestHandler, tensors_in
 from ..verdict import MEASURES, RAISED, STOPPED_WITH
 from .source_text import Source
@@ -34,6 +35,7 @@ Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or
 
 
 CELL, BESIDE = "<", "<beside "  # how the file names of answers begin, and of what an answer depends on
+OF_TRITON = ("launch", "compile")  # requests for which torch computes nothing
 OF_TORCH = ("RuntimeError", "IndexError")  # errors that torch raises for sizes that do not fit
 
 
@@ -47,6 +49,11 @@ class Gradients(NamedTuple):
 
 class Transport(Protocol):
     """Serves the requests of a Submission."""
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What torch can't do there: the names of dtypes, and what it says when it is asked to compute with them."""
+        ...
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         """Serve one request to a RequestHandler."""
@@ -145,6 +152,10 @@ class Local:
         self.bench = RequestHandler(namespace, self._place_of)
         self.text = text
         self.again = again
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        return abilities.lacking_here()
 
     def _place_of(self, error: BaseException) -> dict[str, Any] | None:
         """The line of `text` that an error came from; None if it came from elsewhere."""
@@ -404,10 +415,14 @@ class Submission:
     def _ask(self, message: wire.Message, keep: bool = True) -> Answer:
         """Send all waiting requests and this one; return its reply and the reply's tensors. Raises StudentError.
 
-        `keep`: whether its value will be the same for all right answers.
+        `keep`: whether its value will be the same for all right answers. Ends the check, as one that is not tried, if
+        torch can't compute there with what it sends: that says nothing of the submission.
         """
         waiting, tensors = self.waiting, self.tensors
         self.waiting, self.tensors = [], []
+        if message["op"] not in OF_TRITON:
+            if lacking := self.transport.lacks.keys() & {wire.DTYPE_NAMES[one.dtype] for one in tensors}:
+                pytest.skip(unable(min(lacking)))
         if (handle := _handle(message)) is not None and (why := self.unbuilt.get(handle)):
             raise self._failed(why)
         self.kept.append(keep)
@@ -426,6 +441,11 @@ class Submission:
         """The error of a request that failed, which the transcript keeps."""
         self.transcript.add("error", *told(failure))
         return StudentError(failure)
+
+
+def unable(what: str) -> str:
+    """Why a check is not tried: torch can't compute with a dtype here, given by its name."""
+    return f"torch can't compute with {what} on this machine"
 
 
 def _handle(message: wire.Message) -> int | None:
@@ -549,13 +569,16 @@ class Proxy:
         """Have Triton's compiler look at it, a Triton kernel, for arguments such as `args` (witnessed).
 
         It takes no GPU. What it does not compile is a StudentError with the line. Launch it before: what is no kernel,
-        and whatever else a launch refuses, is not compiled.
+        and whatever else a launch refuses, is not compiled. Where there is no compiler, the check is not tried.
 
         >>> submission.function("add_kernel").compile(torch.ones(3))
         Traceback (most recent call last):
         StudentError: Unusable: `add_kernel` is not defined
         """
-        self.submission._ask({"op": "compile", "target": self.target, "args": self.submission._pack(list(args))})
+        message = {"op": "compile", "target": self.target, "args": self.submission._pack(list(args))}
+        reply, _ = self.submission._ask(message)
+        if not replies.compiler(reply):
+            pytest.skip("Triton's compiler can't be used on this machine")
 
     def do(self, *args: Any, **kwargs: Any) -> None:
         """Call it for its effect on the modules passed to it, ignoring what it returns. Raises StudentError.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -100,6 +100,10 @@ class RecordingTransport:
         self.requests: list[tuple[wire.Message, wire.Tensors]] = []
         self.seconds = 0.0
 
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        return self.transport.lacks
+
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         self.requests.append((message, tensors))
         started = time.monotonic()
@@ -119,6 +123,10 @@ class ReplayedTransport:
         self.transport = transport
         self.answers = answers
         self.waiting = iter([(*request, *answer) for request, answer in zip(asked.requests, answers, strict=True)])
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        return self.transport.lacks
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         known, given, reply, answer = next(self.waiting, (None, [], {}, []))

@@ -20,7 +20,7 @@ from ..errors import CourseError, Ended, GraderError
 from ..lazily import Lazily
 from ..sandbox.inside import no_dynamo, wire
 from ..sandbox.replies import Failure, Place
-from ..verdict import NOT_TRIED, Check
+from ..verdict import NOT_HERE, NOT_TRIED, Check
 from .api import FAILURES, CheckFailed, Draw, GateFailed
 from .gates import Gates, Passage
 from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcript
@@ -293,7 +293,7 @@ def judge(check: GradedCheck, outcome: BaseException | None) -> Outcome:
     if isinstance(outcome, Stopped):
         return outcome
     if isinstance(outcome, pytest.skip.Exception):
-        return {"name": check.name, "message": f"{check.sentence} Not tried: {outcome}."}
+        return {"name": check.name, "message": f"{check.sentence} {NOT_HERE}{outcome}."}
     reason = _reason(outcome)
     message = f"{check.sentence} {reason}".strip()
     return Check(check.name, check.category, check.points, outcome is None, message, reason)

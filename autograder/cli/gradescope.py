@@ -52,7 +52,8 @@ def run(options: Namespace) -> int:
     path = Path(options.output or course.root() / "gradescope" / f"{assignment.name}.zip")
     grading.require_room(path)
     with start.started_grader("cpu", jail.own_level()) as grader:
-        grading.require_gate(assignment, grader)
+        for untried in grading.require_gate(assignment, grader):
+            print(f"autograder: {untried}", file=sys.stderr)
     grading.bundle(assignment, path)
     print(f"{path} is written: for Gradescope alone, since it holds the solutions and the hidden checks")
     return 0

@@ -237,7 +237,9 @@ class Queue:
             try:
                 assignment, results = course.find_assignment(name), Store(self.grading.root)
                 seed = Rounds(results, name).first()
-                gate.require(assignment, functools.partial(judged, engine, seed), self.grading.points, results, seed)
+                judge = functools.partial(judged, engine, seed)
+                for sentence in gate.require(assignment, judge, self.grading.points, results, seed):
+                    log.warning(sentence)
             except CourseError as problem:
                 log.error("%s is not graded: %s", name, problem)
                 self.problems[name] = "This assignment cannot be graded yet, by a mistake in it: tell your instructor."

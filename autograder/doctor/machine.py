@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..errors import SandboxError
 from ..verdict import PROCESS
 from .finding import Finding
 
@@ -30,6 +31,8 @@ def findings() -> Iterator[Finding]:
     yield from _landlock(lacks)
     yield from _seccomp(lacks)
     yield _level(lacks)
+    if not {"Landlock", "seccomp"} & set(lacks):
+        yield from _computing()
 
 
 def _versions():
@@ -128,6 +131,26 @@ def _seccomp(lacks):
     if not known:
         lacks.append("seccomp")
     yield Finding(bool(known), "seccomp" if known else "this kernel has no seccomp, so nothing is graded")
+
+
+def _computing():
+    from ..sandbox import jail
+    from ..sandbox.parent import WarmParent
+
+    try:
+        with WarmParent(level=jail.own_level()) as parent:
+            lacks = parent.lacks
+    except (SandboxError, ImportError) as problem:
+        yield Finding(False, f"what torch can do in a sandbox is not known: {problem}")
+        return
+    for dtype, said in lacks.items():
+        yield Finding(
+            None,
+            f"torch can't compute with {dtype} in the sandbox of this machine ({said}). Checks that need it are left"
+            " out, and their points go to the other checks of the exercise",
+        )
+    if not lacks:
+        yield Finding(True, "in the sandbox, torch computes with every dtype that checks send")
 
 
 def _level(lacks):

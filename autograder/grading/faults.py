@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .. import course
 from ..course import EXERCISE, HIDDEN, Assignment, source_of
 from ..errors import KitError
+from ..verdict import NOT_HERE
 from . import trials
 
 if TYPE_CHECKING:
@@ -228,7 +229,12 @@ def of_grading(assignment: Assignment, judge: Judge, wanted: Mapping[str, float]
 def _of_solution(verdict: Verdict) -> Iterator[str]:
     for outcome in verdict.exercises:
         failed = next((check for check in outcome.checks if not check.passed), None)
-        if outcome.status != "graded" or failed is not None:
+        if outcome.status == "graded" and outcome.max_score and not sum(check.points for check in outcome.checks):
+            yield (
+                f"{verdict.assignment}: none of the checks of {outcome.exercise} that give points can be tried on this"
+                f" machine, so it can't be graded here. {outcome.skipped[0]['message'] if outcome.skipped else ''}"
+            ).rstrip()
+        elif outcome.status != "graded" or failed is not None:
             why = f"{failed.name} in its checks.py says: {failed.message}" if failed else outcome.message
             why = f"{outcome.unjudged}." if outcome.unjudged else why
             yield (
@@ -241,7 +247,7 @@ def _of_points(assignment: Assignment, verdict: Verdict, wanted: Mapping[str, fl
     """Cells that are not worth what their checks, or the configuration, say; `verdict` is that on the solution."""
     for exercise in assignment.exercises:
         outcome = verdict.exercise(exercise.name)
-        worth = sum(check.points for check in outcome.checks) if outcome else 0.0
+        worth = outcome.max_score if outcome else 0.0  # that of all its checks, also of those that can't be tried here
         right = wanted.get(exercise.name, worth)
         if exercise.points != right:
             yield (
@@ -260,6 +266,26 @@ def _of_visible_checks(verdict: Verdict) -> Iterator[str]:
                 f" every right answer would look wrong: {outcome.message} Correct the check in source/ (cells tagged"
                 " `lesson` do not run before it)."
             )
+
+
+def left_out(verdict: Verdict) -> Iterator[str]:
+    """A sentence for each exercise and reason for which checks can't be tried on this machine, and give points.
+
+    `verdict` is that on the solution, or on its visible checks. Checks of 0 points, as those on a GPU, cost nothing.
+    """
+    from ..checks.runner import checks_of, collected
+
+    for outcome in verdict.exercises:
+        worth = {check.name: check.points for check in collected(outcome.exercise, checks_of(outcome.exercise))}
+        reasons: dict[str, list[str]] = {}
+        for one in outcome.skipped:
+            if worth.get(one["name"], 1):  # a visible check has no points of its own
+                reasons.setdefault(one["message"].rpartition(NOT_HERE)[2].rstrip("."), []).append(one["name"])
+        for reason, names in reasons.items():
+            gone = [name for name in names if name in worth]
+            what = f"{' and '.join(gone)} of {outcome.exercise}" if gone else f"the visible check of {outcome.exercise}"
+            points = ", and the points go to its other checks" if gone else ""
+            yield f"{verdict.assignment}: {what} can't be tried here{points}: {reason}."
 
 
 def _of_stub(assignment: Assignment, outcome: Outcome, trial: trials.Trial) -> Iterator[str]:

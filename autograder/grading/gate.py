@@ -6,18 +6,24 @@ Otherwise a slip in the course could give everybody full marks, or cost everybod
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..course import Assignment
 from ..errors import CourseError
-from . import faults
+from . import faults, trials
 from .store import Store
+
+if TYPE_CHECKING:
+    from ..verdict import Verdict
 
 
 def require(
     assignment: Assignment, judge: faults.Judge, wanted: Mapping[str, float], results: Store, seed: int
-) -> None:
+) -> list[str]:
     """Raises CourseError unless an assignment can be graded as it is. An assignment that has passed is not tried again.
+
+    Returns a sentence for each exercise of which some checks can't be tried on this machine. As these are not known to
+    pass, such an assignment is tried each time.
 
     `judge` gives the verdicts on the assignment's own notebook, with the checks' own points and with the inputs of
     `seed`, which should be those of the students. `wanted` maps exercises to the points that the configuration gives
@@ -26,10 +32,20 @@ def require(
     require_modules(assignment)
     require_cells(assignment)
     wanted = {e.name: wanted[e.name] for e in assignment.exercises if e.name in wanted}
-    if not results.has_passed(assignment.name, wanted, seed):
-        require_files(assignment)
-        refuse(faults.of_grading(assignment, judge, wanted))
+    if results.has_passed(assignment.name, wanted, seed):
+        return []
+    require_files(assignment)
+    verdicts = {}
+
+    def noted(assignment: Assignment, trial: trials.Trial) -> Verdict:
+        verdicts[trial] = judge(assignment, trial)
+        return verdicts[trial]
+
+    refuse(faults.of_grading(assignment, noted, wanted))
+    left_out = [*faults.left_out(verdicts[trials.SOLUTION]), *faults.left_out(verdicts[trials.VISIBLE])]
+    if not left_out:
         results.put_passed(assignment.name, wanted, seed)
+    return left_out
 
 
 def require_modules(assignment: Assignment) -> None:

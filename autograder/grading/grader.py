@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from .. import course
-from ..checks.proxies import StudentError
+from ..checks.proxies import StudentError, unable
 from ..checks.runner import Graders
 from ..checks.source_text import names_used_by
 from ..errors import ChildGone, CourseError, SandboxError, Unreadable
@@ -24,7 +24,7 @@ from ..submission import read
 from ..submission.assignments import assignment_of
 from ..submission.read import StrPath
 from ..submission.restore import RestoredCell, restore
-from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
+from ..verdict import NOT_HERE, Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
 from . import gate, trials
 from .blame import Blame, Tell, Wrong, by_prices, may_have_any_parts, note_whether_shaky, scaled
 from .internal import internal_error
@@ -191,8 +191,11 @@ class Grader:
         outcomes = []
         for exercise in wanted:
             error = workspace.errors.get(at[exercise.name])
-            if error is None:
-                outcomes.append(Outcome(exercise.name, exercise.points, exercise.points, "graded"))
+            lacking = error and trials.lacking_for(workspace.cells[at[exercise.name]].source, self.parent.lacks)
+            if error is None or lacking:
+                skipped = [{"name": "the visible check", "message": f"{NOT_HERE}{unable(lacking)}."}] if lacking else []
+                full = exercise.points, exercise.points
+                outcomes.append(Outcome(exercise.name, *full, "graded", skipped=skipped))
             else:
                 why = error.what() if isinstance(error, StudentError) else f"{error}."
                 outcomes.append(without_grade(exercise.name, exercise.points, "error", why))

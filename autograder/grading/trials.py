@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -21,6 +23,7 @@ RAISES: Trial = "raises"
 EMPTY: Trial = "empty"
 TRIALS = (SOLUTION, VISIBLE, RELEASED, RAISES, EMPTY)
 
+SHORT = {"float16": ("half",), "float32": ("float",), "float64": ("double",)}  # as methods of a tensor
 BODIES = {RAISES: "raise NotImplementedError()", EMPTY: "return None"}
 
 
@@ -41,6 +44,12 @@ def _tried(cell: RestoredCell, trial: Trial) -> RestoredCell:
 def with_visible_check(cell: RestoredCell) -> RestoredCell:
     """The cell itself or, if it grades an exercise, one that runs its visible check."""
     return replace(cell, source=cell.source.split(course.HIDDEN)[0], known=None) if cell.exercise else cell
+
+
+def lacking_for(source: str, lacks: Collection[str]) -> str:
+    """The dtype that a visible check asks for by name, of those with which torch can't compute here; "" if none."""
+    words = set(re.findall(r"\w+", source))
+    return next((name for name in lacks if words & {name, *SHORT.get(name, ())}), "")
 
 
 def hollow(source: str, body: str) -> str:

@@ -594,6 +594,11 @@ class Workspace:
         graded = next((i for i, cell in enumerate(self.cells) if cell.exercise == name), len(self.cells))
         return Source(name, tuple(self.cells[i].code for i in ran), sum(i < graded for i in ran))
 
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What torch can't do in the sandbox of this machine."""
+        return self.parent.lacks
+
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         """Serve a proxy's request. Raises Stopped, which ends the exercise, if the child is lost or time is up."""
         if isinstance(message, Examination):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -130,6 +130,10 @@ class WithoutWords:
 
     def __init__(self, local: Local) -> None:
         self.local = local
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        return self.local.lacks
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         reply, answer = self.local.ask(message, tensors)

@@ -46,7 +46,7 @@ def build(
         for name in names:
             seed = Rounds(results, name).first()
             judge = functools.partial(grader.grade_trial, seed=seed)
-            gate.require(course.assignments(root)[name], judge, wanted, results, seed)
+            yield from gate.require(course.assignments(root)[name], judge, wanted, results, seed)
         drawn = {
             name: diagrams.pictures(grader.parent, name, course.cells_in(course.assignments(root)[name].path))
             for name in names

@@ -120,7 +120,8 @@ def init_notebooks(self: Any) -> None:
     if isinstance(self, Autograde):
         with _in_one_sentence(self), _in_the_course(self):
             directory: Any = self.coursedir
-            preprocessors.require_gate(directory.assignment_id, self.config, directory)
+            for sentence in preprocessors.require_gate(directory.assignment_id, self.config, directory):
+                self.log.warning(sentence)
     else:
         Rounds(Store(self.coursedir.root), self.coursedir.assignment_id).give_out()
 

@@ -224,9 +224,10 @@ def _told(outcome: verdict.Outcome) -> NotebookNode:
     return output
 
 
-def require_gate(assignment: str, config: Any, directory: Any) -> None:
+def require_gate(assignment: str, config: Any, directory: Any) -> list[str]:
     """Raises UserError if an assignment may not be graded, see `gate.require`, or if it is not built as it is now.
 
+    Returns sentences about the checks that can't be tried on this machine.
     `config` is nbgrader's, `directory` its CourseDirectory. The working directory must be the course's folder.
     """
     settings = config.GradeInSandbox
@@ -242,7 +243,7 @@ def require_gate(assignment: str, config: Any, directory: Any) -> None:
 
     with Gradebook(directory.db_url, directory.course_id) as gradebook:
         changing.require_build(gradebook, found)
-    gate.require(found, judge, options.points_wanted(config), results, seed)
+    return gate.require(found, judge, options.points_wanted(config), results, seed)
 
 
 def look_again() -> None:

@@ -43,6 +43,7 @@ class Child:
         self.took = 0.0  # seconds that the last request took, without those spent waiting for a processor
         self.ended: dict[str, Any] | None = None  # how it ended and what it cost, once it has ended
         self.unexplained = False  # whether another process or a lack of memory may have ended it
+        self.lacks: dict[str, str] = {}  # what torch can't do in it, as `abilities.lacking` has it
 
     def greeted(self) -> Child:
         """Wait until this child reports that its lock is in place. Raises SandboxError if it is not, or Died."""
@@ -56,6 +57,7 @@ class Child:
         if not hello["ok"]:
             self.kill()
             raise SandboxError(f"A sandboxed process could not be confined: {hello['message']}")
+        self.lacks = hello["lacks"]
         return self
 
     def request(

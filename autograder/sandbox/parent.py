@@ -43,6 +43,7 @@ class WarmParent:
         self.process: subprocess.Popen[bytes] | None = None
         self.ready = False
         self.latest: int | None = None  # a pidfd of the child that was forked last, until that is reaped
+        self.known_lacks: dict[str, str] | None = None  # None before there was a child
 
     def __enter__(self) -> WarmParent:
         return self
@@ -138,7 +139,19 @@ class WarmParent:
             raise Died
         self._forget_child()
         self.latest = os.dup(descriptors[0])
-        return Child(self, ours, descriptors[0]).greeted()
+        child = Child(self, ours, descriptors[0]).greeted()
+        self.known_lacks = child.lacks
+        return child
+
+    @property
+    def lacks(self) -> dict[str, str]:
+        """What torch can't do in a child here: the names of dtypes, and what torch says. Raises SandboxError.
+
+        Asked of a child of its own if there was none before.
+        """
+        if self.known_lacks is None:
+            self.fork().kill()
+        return self.known_lacks or {}
 
     def reap(self) -> dict[str, Any] | None:
         """Wait for the child that has ended: how it ended and what it cost, or None if the parent is gone."""

@@ -360,6 +360,11 @@ def memory(reply: wire.Message, tensors: wire.Tensors, most: int) -> list[torch.
     return found
 
 
+def compiler(reply: wire.Message) -> bool:
+    """Whether there was a compiler to ask. Raises WireError."""
+    return _field(bool, reply, "compiler")
+
+
 def devices(reply: wire.Message) -> list[str]:
     """The devices that are available. Raises WireError."""
     return _list_of(str, reply, "devices", DEVICES)

@@ -6,36 +6,41 @@ each child tries it before it runs anything of a submission, and reports what fa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+import functools
 
 import torch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+FLOATS = ("float64", "float32", "float16", "bfloat16")  # the dtypes that a check may send and torch computes with
 
 
-def _products(dtype: torch.dtype) -> None:
-    """Each operation that has code of its own for some processors: products of several kinds, and what sums them up."""
-    x = torch.ones(4, 4, dtype=dtype)
-    torch.nn.functional.linear(x, x, x[0])
-    torch.nn.functional.scaled_dot_product_attention(x, x, x)
-    (x @ x[0]).softmax(-1)
-    torch.nn.functional.embedding_bag(torch.zeros(1, 1, dtype=torch.long), x)
-
-
-# by the name of the dtype, as torch has it: those that a check may send
-TRIES: Mapping[str, Callable[[], None]] = {
-    name: lambda name=name: _products(getattr(torch, name)) for name in ("float64", "float32", "float16", "bfloat16")
-}
+def set_up() -> None:
+    """Have torch set itself up for what has code of its own for some processors, by doing it."""
+    lacking()
+    with contextlib.suppress(Exception), torch.no_grad():
+        torch.nn.functional.embedding_bag(torch.zeros(1, 1, dtype=torch.long), torch.ones(4, 4))
 
 
 def lacking() -> dict[str, str]:
-    """What can't be done in this process: for each name of TRIES that failed, what torch said."""
+    """The dtypes with which torch can't compute in this process: {name: what it said}."""
     found = {}
-    for name, tried in TRIES.items():
+    for name in FLOATS:
         try:
             with torch.no_grad():
-                tried()
+                _compute(torch.ones(4, 4, dtype=getattr(torch, name)))
         except Exception as error:
             found[name] = f"{type(error).__name__}: {' '.join(str(error).split())}"
     return found
+
+
+@functools.cache
+def lacking_here() -> dict[str, str]:
+    """The same, asked once in this process."""
+    return lacking()
+
+
+def _compute(x: torch.Tensor) -> None:
+    """Products of several kinds, and a sum: each goes its own way through torch."""
+    torch.nn.functional.linear(x, x, x[0])
+    torch.nn.functional.scaled_dot_product_attention(x, x, x)
+    (x @ x[0]).softmax(-1)

@@ -28,18 +28,22 @@ _shell: shells.Shell
 
 
 def warm_up() -> None:
-    """Make the shell of which each child gets a copy. No torch operation may run and no thread may start here."""
+    """Make the shell of which each child gets a copy. No thread may start here."""
     global _shell
     no_dynamo.put()
-    abilities.lacking()
+    abilities.set_up()
     _shell = shells.Shell.instance()
     _shell.enable_pictures()
     _shell.run_one("pass", "nothing")  # IPython's work for its first cell, which each child would repeat
 
 
 def say_hello(sock: socket.socket, problem: str | None = None) -> None:
-    """Send the first frame: whether the lock is in place, and if not, why. Nothing is sent to a child before."""
-    wire.send_frame(sock, {"n": 0, "ok": problem is None, "message": problem})
+    """Send the first frame: whether the lock is in place, and if not, why; else what torch can't do behind it.
+
+    Nothing is sent to a child before, so nothing of a submission has run.
+    """
+    lacks = abilities.lacking() if problem is None else {}
+    wire.send_frame(sock, {"n": 0, "ok": problem is None, "message": problem, "lacks": lacks})
 
 
 class Line:

@@ -127,32 +127,50 @@ class Functions:
         return None
 
 
-def compile_kernel(kernel: Any, args: Sequence[Any]) -> None:
-    """Have Triton's compiler look at a kernel for arguments such as these. Raises NotCompiled, with the line."""
+def compile_kernel(kernel: Any, args: Sequence[Any]) -> bool:
+    """Have Triton's compiler look at a kernel for arguments such as these. Raises NotCompiled, with the line.
+
+    Returns whether there was a compiler to ask; one that stumbles over this kernel alone takes it.
+    """
     types_of = [_type_of(one) for one in args]
     with _apart_from_the_interpreter():
-        refused = _refusal(kernel, args, types_of)
+        try:
+            refused = _refusal(kernel, args, types_of)
+        except Exception:
+            return _compiles_anything()
     if refused:
         reason, file, line = refused
         # as if this line had raised it
         error = NotCompiled(f"A GPU could not run your kernel: {reason}")
         exec(compile("\n" * (line - 1) + "raise error", file, "exec"), {"error": error})
+    return True
+
+
+def _nothing(x: Any) -> None:
+    """What any compiler takes for a kernel."""
+
+
+def _compiles_anything() -> bool:
+    """Whether there is a compiler: not without Triton's library, nor with a version in which names differ."""
+    with contextlib.suppress(Exception):
+        _to_ir(Functions(types.SimpleNamespace).compiling(types.SimpleNamespace(fn=_nothing)), [0], ["i32"])
+        return True
+    return False
 
 
 def _refusal(kernel: Any, args: Sequence[Any], types_of: Sequence[str]) -> tuple[str, str, int] | None:
-    """Why the compiler does not take a kernel, and the file and line; None if it does, or can't be asked."""
-    with contextlib.suppress(Exception):  # of another version of Triton, in which names differ
-        from triton.compiler.errors import CompilationError
+    """Why the compiler does not take a kernel, and the file and line; None if it does. Raises what ends it."""
+    from triton.compiler.errors import CompilationError
 
-        functions = Functions(kernel)
-        try:
-            _to_ir(functions.compiling(kernel), args, types_of)
-        except CompilationError as error:
-            links: list[Any] = [error]
-            while isinstance(links[-1].__cause__, CompilationError):
-                links.append(links[-1].__cause__)
-            places = [place for link in links if (place := functions.place(link))]
-            return _reason(str(links[-1].error_message or links[-1].__cause__)), *places[-1]
+    functions = Functions(kernel)
+    try:
+        _to_ir(functions.compiling(kernel), args, types_of)
+    except CompilationError as error:
+        links: list[Any] = [error]
+        while isinstance(links[-1].__cause__, CompilationError):
+            links.append(links[-1].__cause__)
+        places = [place for link in links if (place := functions.place(link))]
+        return _reason(str(links[-1].error_message or links[-1].__cause__)), *places[-1]
     return None
 
 

@@ -529,8 +529,8 @@ class RequestHandler:
 
     def op_compile(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Have Triton's compiler look at a kernel that was launched, for arguments like "args"."""
-        compiling.compile_kernel(self.find(request["target"]), wire.unpack(request["args"], tensors))
-        return {}
+        asked = compiling.compile_kernel(self.find(request["target"]), wire.unpack(request["args"], tensors))
+        return {"compiler": asked}
 
     def op_examine(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Call a function with a candidate, which it judges: whether it returned, and the error if it raised one.
