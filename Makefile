@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup kernels demo test everything quick lowest costs build storyteller author-page site matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
+.PHONY: setup kernels demo test everything quick lowest newest costs build storyteller author-page site matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -40,6 +40,19 @@ $(LOWEST)/.ready: lowest.lock pyproject.toml
 	$(LOWEST)/bin/python $(LOCKED) --requirement lowest.lock
 	$(LOWEST)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
+
+# everything with the newest versions that pyproject.toml admits, in an environment of its own without a lock, which is
+# brought up to date each time; says first what has moved from the lock files. There a deprecated call of the kit's own,
+# or of a test's, is an error. Or FILES="tests/test_check.py …"
+NEWEST := .venv-newest
+NEWER := -m pip install --quiet --upgrade --upgrade-strategy eager --only-binary :all:
+newest: packages
+	[ -x $(NEWEST)/bin/python ] || $(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/python $(NEWER) pip setuptools
+	$(NEWEST)/bin/python $(NEWER) --no-build-isolation --editable ".[cluster,postgresql,kernels,desk,dev]"
+	$(NEWEST)/bin/python tests/support/moved.py
+	PYTHONPATH=tests/support PATH=$(CURDIR)/$(NEWEST)/bin:$$PATH \
+	  $(NEWEST)/bin/python -m pytest -p deprecations -n $(WORKERS) $(FILES)
 
 # About a minute: style, and some tests of every part; EXERCISE=name: with all of that exercise. It leaves out the attacks
 # and the walls between processes (tests/hostile, most of tests/sandbox), fuzzing, kills, clusters, PostgreSQL, browsers,
@@ -155,8 +168,8 @@ CPU_TORCH := $(LOCKED) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --require
 
 # made again when the pinned packages change; an environment that broke half-way has no stamp and is made again too
 $(STAMP): $(filter-out lowest.lock kernels.lock site.lock,$(wildcard *.lock)) pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
-	  echo "Python 3.11, 3.12 or 3.13 is needed, and $(PYTHON) is none of them: name one, as in make demo PYTHON=python3.12" >&2; \
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || { \
+	  echo "Python 3.11, 3.12, 3.13 or 3.14 is needed, and $(PYTHON) is none of them: name one, as in make demo PYTHON=python3.12" >&2; \
 	  exit 1; }
 	@echo "Making the environment $(VENV), once: some minutes, and 2 GB (7 GB where torch brings NVIDIA's libraries) ..."
 	rm -rf $(VENV)
@@ -180,9 +193,9 @@ $(KERNELS): kernels.lock $(STAMP)
 # what apt is asked for where it is missing: bubblewrap, without which grading refuses to start, and for the tests a
 # PostgreSQL server, a browser and JupyterHub's proxy, without which some are skipped; they start their own server, so
 # Debian's package shall not make one. The proxy is npm's, and goes into the environment.
-test everything costs lowest postgresql: SERVER = postgresql
-test everything costs lowest pictures: BROWSER = chromium chromium-driver
-test everything costs lowest: PROXY = configurable-http-proxy
+test everything costs lowest newest postgresql: SERVER = postgresql
+test everything costs lowest newest pictures: BROWSER = chromium chromium-driver
+test everything costs lowest newest: PROXY = configurable-http-proxy
 .PHONY: packages
 packages:
 	@root=$$([ "$$(id -u)" = 0 ] || echo sudo -n); missing=; \
@@ -207,4 +220,4 @@ packages:
 	  || echo "$(PROXY) could not be installed: do it by hand (npm install $(PROXY))"; }
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(SITE) site demo_course reports feedback autograded .autograder gradebook.db
+	rm -rf $(VENV) $(LOWEST) $(NEWEST) $(SITE) site demo_course reports feedback autograded .autograder gradebook.db

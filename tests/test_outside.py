@@ -22,6 +22,7 @@ MADE = {
     "quick/site": "site",
     "nightly/test": "everything",
     "nightly/lowest": "lowest",
+    "nightly/newest": "newest",
 }  # job: the target of the Makefile
 STEPS = [(job, step["name"]) for job, body in JOBS.items() for step in body["steps"] if "run" in step]
 
@@ -50,7 +51,7 @@ def test_every_python_that_is_promised_is_tested():
     assert JOBS["nightly/test"]["strategy"]["matrix"]["python"] == PYTHONS
     settings = [step.get("with", {}) for body in JOBS.values() for step in body["steps"]]
     pythons = [each["python-version"] for each in settings if "python-version" in each]
-    assert sorted(pythons) == ["${{ matrix.python }}", *3 * [PYTHONS[0]]]
+    assert sorted(pythons) == ["${{ matrix.python }}", *3 * [PYTHONS[0]], PYTHONS[-1]]
 
 
 def test_actions_are_those_of_the_template_by_what_they_hold():

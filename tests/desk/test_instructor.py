@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 from bs4 import BeautifulSoup
 from desk_class import built, kit, place, record
+from desks import AppClient
 from small_course import NAME
-from starlette.testclient import TestClient
 
 from autograder import course
 from autograder.desk import deliveries, instructor, overview
@@ -88,7 +88,7 @@ def desk(place, record, grader):
 
 @pytest.fixture
 def teacher(desk):
-    client = TestClient(make_app(desk, instructor.routes()), headers={"x-who": "teacher"}, follow_redirects=False)
+    client = AppClient(make_app(desk, instructor.routes()), headers={"x-who": "teacher"})
     return client
 
 
@@ -275,7 +275,7 @@ def test_a_look_is_not_upset_by_who_comes_in_the_middle_of_it(place, record, mon
 def test_only_instructors_see_it(desk, place, record):
     app = make_app(desk, instructor.routes())
     for who, status in (({}, 401), ({"x-who": "ada"}, 403)):
-        client = TestClient(app, headers=who, follow_redirects=False)
+        client = AppClient(app, headers=who)
         for path in ("/instructor", f"/instructor/{NAME}"):
             assert client.get(path).status_code == status
         sent = {"group": "normalise-000000", "sentence": "x", "token": "yes"}
@@ -324,7 +324,7 @@ def test_a_group_is_named_and_the_students_page_has_the_sentence(desk, place, re
         verdict = Store(place).names.told(record.verdict(attempt.id))
         told[attempt.student] = [d.message for d in verdict.exercise("normalise").diagnosis]
     assert SAYS in told["ada"] and SAYS in told["bob"] and SAYS not in told["cleo"]
-    client = TestClient(make_app(desk), headers={"x-who": "ada"})
+    client = AppClient(make_app(desk), headers={"x-who": "ada"})
     answers = client.get(f"/api/attempts/{record.attempts('student:ada')[0].id}").json()
     assert [one["message"] for one in answers["exercises"][0]["names"]] == [SAYS]
     assert desk.queue.woken == 1
@@ -361,10 +361,10 @@ def test_points_that_were_not_taken_are_shown_to_instructors_alone_and_sent_by_t
         row = {"person": attempt.person, "attempt": attempt.id, "assignment": NAME, "points": 1.5, "max_points": 9.0}
         connection.execute(sa.insert(DELIVERY).values(**row, is_all=True, tries=3, next=2e9, problem="503 <b>no</b>"))
     app = make_app(desk, [*instructor.routes(), *deliveries.routes()])
-    ada = TestClient(app, headers={"x-who": "ada"}, follow_redirects=False)
+    ada = AppClient(app, headers={"x-who": "ada"})
     post = {"token": "yes"}
     assert ada.get("/deliveries").status_code == 403 and ada.post("/deliveries", data=post).status_code == 403
-    with TestClient(app, headers={"x-who": "teacher"}, follow_redirects=False) as teacher:
+    with AppClient(app, headers={"x-who": "teacher"}) as teacher:
         assert "1 result" in teacher.get("/instructor").text and 'href="/deliveries"' in teacher.get("/instructor").text
         page = teacher.get("/deliveries").text
         assert "1.5 of 9" in page and "503 &lt;b&gt;no&lt;/b&gt;" in page and "18 May 2033" in page

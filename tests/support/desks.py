@@ -1,5 +1,6 @@
 """A desk on a tiny course, with a door that believes a header, and a client for it, for tests."""
 
+import asyncio
 import contextlib
 import functools
 import json
@@ -123,23 +124,39 @@ def desk_in(place, database=None, jobs=1, grades=False, base="/", scheduler=None
         yield desk
 
 
-class Client:
-    """Asks the application of a desk, without a network; as `who`, or as nobody."""
+class AppClient:
+    """Asks an application, without a network; within `with`, it is running."""
 
-    def __init__(self, desk, who="ada", **headers):
-        import asyncio
-
-        self.desk = desk
+    def __init__(self, app, headers):
+        self.app = app
         self.loop = asyncio.new_event_loop()
-        transport = httpx.ASGITransport(make_app(desk, instructor.routes()))
-        known = {"who": who} if who else {}
-        self.client = httpx.AsyncClient(transport=transport, base_url="http://desk.test", headers={**known, **headers})
+        transport = httpx.ASGITransport(app)
+        self.client = httpx.AsyncClient(transport=transport, base_url="http://desk.test", headers=headers)
+
+    def __enter__(self):
+        self.lives = self.app.router.lifespan_context(self.app)
+        self.loop.run_until_complete(self.lives.__aenter__())
+        return self
+
+    def __exit__(self, *exc):
+        self.loop.run_until_complete(self.lives.__aexit__(*exc))
 
     def ask(self, method, path, **options):
         return self.loop.run_until_complete(self.client.request(method, path, **options))
 
     def get(self, path, **options):
         return self.ask("GET", path, **options)
+
+    def post(self, path, **options):
+        return self.ask("POST", path, **options)
+
+
+class Client(AppClient):
+    """Asks the application of a desk; as `who`, or as nobody."""
+
+    def __init__(self, desk, who="ada", **headers):
+        self.desk = desk
+        super().__init__(make_app(desk, instructor.routes()), {**({"who": who} if who else {}), **headers})
 
     def hand_in(self, data, name=NAME, exercise=None, kind="application/x-ipynb+json", **options):
         """Hand in as `hand_in()` does."""

@@ -23,7 +23,7 @@ class SingleHeadSelfAttention(nn.Module):
 
     def __init__(self, k: int) -> None:
         super().__init__()
-        for name in self.__annotations__:
+        for name in type(self).__annotations__:
             setattr(self, name, nn.Linear(k, k, bias=False))
 
     def forward(self, x: Tensor["t k"]) -> Tensor["t k"]:  # noqa: F722
