@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,8 +28,13 @@ from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcri
 from .replay import NotPrefetched, RecordingTransport, ReplayedTransport, RequestLog
 from .steps import Step
 
+if sys.version_info >= (3, 14):
+    import annotationlib
+
 TAKES = ("submission", "draw")  # the fixtures that a check may take, see `grading/by_hand.py`
 STEP = "wrong_step"  # the name of the function that finds the first wrong step, see `steps`
+# from Python 3.14 on, annotations are only evaluated when they are asked for, and may use names that are not there
+AS_TEXT: dict[str, Any] = {"annotation_format": annotationlib.Format.STRING} if sys.version_info >= (3, 14) else {}
 MARKS = {"category", "points", "witnessed"}  # the marks that `@check` sets
 
 
@@ -249,7 +255,7 @@ def _collected(exercise: str, name: str, test: Callable[..., object], owner: typ
         raise _wrong(exercise, name, f"is marked with `{strange[0]}`; the only mark of a check is `@check(…)`")
     if not marks.keys() >= {"category", "points"}:
         raise _wrong(exercise, name, "is not marked with `@check(category, points=…)`")
-    takes = tuple(inspect.signature(test).parameters)
+    takes = tuple(inspect.signature(test, **AS_TEXT).parameters)
     if strange := [parameter for parameter in takes if parameter not in TAKES]:
         what = " and ".join(f"`{t}`" for t in TAKES)
         raise _wrong(exercise, name, f"takes `{strange[0]}`; a check takes {what}, no more")

@@ -3,15 +3,18 @@
 import linecache
 import os
 import sys
+from unittest import mock
 
 import pytest
 import torch
+from packaging.version import Version
 
 from autograder.checks.proxies import Local, StudentError, Submission
 
 triton = pytest.importorskip("triton", reason="lesson 11 needs Triton, which is not installed here")
 
 BEFORE_LISTS = pytest.mark.skipif(triton.__version__.startswith("3.3."), reason="Triton 3.3 takes this")
+BEFORE_NAMES = pytest.mark.skipif(Version(triton.__version__) >= Version("3.8"), reason="Triton takes this from 3.8 on")
 
 LINES = """import math
 import triton
@@ -74,7 +77,7 @@ def refused(*lines):
         (["many = [i for i in range(4)]"], 0, "no lists that a comprehension makes"),
         (["print(f'{n}')"], 0, "no f-string"),
         (["inside = 0 <= places < n"], 0, "no `a < b < c`"),
-        (["if (later := n + 1) > 3:", "    x += later"], 0, "no `:=`"),
+        pytest.param(["if (later := n + 1) > 3:", "    x += later"], 0, "no `:=`", marks=BEFORE_NAMES),
         (["for a, b in zip((1, 2), (3, 4)):", "    x += a"], 0, "no `zip`"),
         (["for i in range(0, n, 4):", "    x += tl.sum(tl.arange(i, i + 4))"], 1, "`tl.arange` takes constants only"),
         (["x = x + triton.cdiv(n, BLOCK)"], 0, "`tl.cdiv` is Triton's"),
@@ -142,7 +145,23 @@ def test_the_interpreter_stays_as_it_was():
         assert kernel.launch((1,), torch.ones(8), torch.zeros(8), 8, 0.5, 8).tensors[1][0] > 4
 
 
-def test_where_the_compiler_cannot_be_asked_nothing_is_refused(monkeypatch):
+def test_there_is_a_compiler_in_this_triton():
+    """With other names in a later one, nothing would be refused here, and each check would be left out."""
+    from autograder.sandbox.inside import compiling
+
+    with compiling._apart_from_the_interpreter():
+        assert compiling._compiles_anything()
+
+
+def test_a_kernel_over_which_the_compiler_stumbles_is_not_refused(monkeypatch):
+    """It has a fault of its own then, and compiles other kernels."""
+    from autograder.sandbox.inside import compiling
+
+    monkeypatch.setattr(compiling, "_refusal", mock.Mock(side_effect=KeyError("a fault")))
+    submission("x = x + FOUR").compile(torch.ones(1), torch.ones(1), 30, 0.5, 16)
+
+
+def test_where_the_compiler_cannot_be_asked_nothing_is_refused_and_it_is_said(monkeypatch):
     """It may be that of a later Triton, with other names."""
     from autograder.sandbox.inside import compiling
 
@@ -150,4 +169,5 @@ def test_where_the_compiler_cannot_be_asked_nothing_is_refused(monkeypatch):
         raise ImportError("cannot import name 'ast_to_ttir'")
 
     monkeypatch.setattr(compiling, "_to_ir", unknown)
-    submission("x = x + FOUR").compile(torch.ones(1), torch.ones(1), 30, 0.5, 16)
+    with pytest.raises(pytest.skip.Exception, match="Triton's compiler can't be used on this machine"):
+        submission("x = x + FOUR").compile(torch.ones(1), torch.ones(1), 30, 0.5, 16)

@@ -9,17 +9,19 @@ from autograder.sandbox.parent import WarmParent
 # what a torch says that has no products in half precision on this processor: there are such, old and new
 SAYS = "\"addmm_impl_cpu_\" not implemented for 'Half'"
 WITHOUT_HALF = f"""
-import torch, torch.utils._python_dispatch as dispatch
+import torch
 
-class WithoutHalf(dispatch.TorchDispatchMode):
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        name = operation.overloadpacket.__name__
-        if name in ("mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "_softmax", "exp", "pow", "mul", "div"):
-            if any(isinstance(one, torch.Tensor) and one.dtype is torch.float16 for one in args):
-                raise RuntimeError({SAYS!r})
-        return operation(*args, **(kwargs or {{}}))
+def refusing(name, owner):
+    real = getattr(owner, name)
+    def product(*args, **options):
+        if any(isinstance(one, torch.Tensor) and one.dtype is torch.float16 for one in args):
+            raise RuntimeError({SAYS!r})
+        return real(*args, **options)
+    setattr(owner, name, product)
 
-WithoutHalf().__enter__()
+for owner, names in ((torch.nn.functional, ["linear"]), (torch, ["matmul"]), (torch.Tensor, ["matmul", "__matmul__"])):
+    for name in names:
+        refusing(name, owner)
 """
 # a Triton of another version, in which names differ
 WITHOUT_TRITONS_COMPILER = """

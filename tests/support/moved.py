@@ -35,7 +35,8 @@ def pinned(names, python):
 
 def installed():
     """The packages of this environment: {package: version}."""
-    return {canonicalize_name(one.metadata["Name"]): one.version for one in metadata.distributions()}
+    found = [(canonicalize_name(one.metadata["Name"]), one.version) for one in metadata.distributions()]
+    return dict(reversed(found))  # what is found first counts: setuptools brings some in a folder of its own
 
 
 def moved(before, now):

@@ -331,7 +331,7 @@ def add_options(parser) -> None:
     group.addoption("--record", action="store_true", help="note which tests passed, in tests/unchanged.json")
 
 
-@dataclass
+@dataclass(eq=False)  # pytest 8 keeps plugins in a set
 class Plugin:
     """In the process that starts the workers, and in each worker: they agree on what is left out."""
 

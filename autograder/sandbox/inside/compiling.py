@@ -7,6 +7,7 @@ further than its first language, where all types and shapes are known: that take
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import re
 import sys
@@ -118,12 +119,11 @@ class Functions:
 
     def place(self, error: Any) -> tuple[str, int] | None:
         """The file and line of the submission that an error of the compiler is about."""
-        from triton.compiler.code_generator import get_jit_fn_file_line
-
         for function in self.compiled.values():
             if function.src == error.src:
-                file, first = get_jit_fn_file_line(function)
-                return file, first + getattr(error.node, "lineno", 1) - 1
+                lines, first = inspect.getsourcelines(function.fn)
+                before = next(i for i, line in enumerate(lines) if line.lstrip().startswith("def "))  # decorators
+                return function.fn.__code__.co_filename, first + before + getattr(error.node, "lineno", 1) - 1
         return None
 
 
@@ -146,14 +146,15 @@ def compile_kernel(kernel: Any, args: Sequence[Any]) -> bool:
     return True
 
 
-def _nothing(x: Any) -> None:
-    """What any compiler takes for a kernel."""
+def _nothing(x):  # what any compiler takes: it reads this text, and knows neither the annotation nor a docstring
+    pass
 
 
 def _compiles_anything() -> bool:
     """Whether there is a compiler: not without Triton's library, nor with a version in which names differ."""
+    kernel = types.SimpleNamespace(fn=_nothing)
     with contextlib.suppress(Exception):
-        _to_ir(Functions(types.SimpleNamespace).compiling(types.SimpleNamespace(fn=_nothing)), [0], ["i32"])
+        _to_ir(Functions(kernel).compiling(kernel), [0], ["i32"])
         return True
     return False
 
