@@ -89,7 +89,7 @@ def test_a_visible_check_that_needs_it_is_left_out_too(place, lesser, capsys):
     text = path.read_text(encoding="utf-8")
     before = '"### BEGIN HIDDEN TESTS'
     assert text.count(before) == 1
-    path.write_text(text.replace(before, f'"rescale(torch.ones(2).half() * torch.ones(2).half())\\n", {before}'))
+    path.write_text(text.replace(before, f'"rescale(torch.ones(2, 2).half() @ torch.ones(2).half())\\n", {before}'))
     with one_process.kit(lesser) as run:
         assert run(place, "build") == 0
     assert f"{NAME}: the visible check of rescale can't be tried here: {HALF}." in capsys.readouterr().out

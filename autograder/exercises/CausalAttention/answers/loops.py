@@ -22,7 +22,7 @@ class CausalAttention(nn.Module):
             lowest = torch.finfo(scores.dtype).min
             largest = scores.detach().masked_fill(allowed == 0, lowest).max()
             powers = (scores - largest).masked_fill(allowed == 0, 0.0).exp() * allowed
-            weights = powers / powers.sum().clamp(min=1.0)  # the largest is 1, so the sum is at least 1, or 0
+            weights = powers / powers.sum().clamp(min=0.5)  # the largest is 1, so the sum is at least 1, or 0
             rows.append(self.dropout(weights) @ values[: i + 1])
         return torch.stack(rows)
 

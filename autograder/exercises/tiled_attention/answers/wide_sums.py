@@ -21,4 +21,4 @@ def tiled_attention(q, k, v, block_size, causal=False):
             higher = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
         sums = sums * (top - higher).exp() + (scores - higher).exp() @ values[..., some, :]
         top, start = higher, start + block_size
-    return (sums[..., :-1] / sums[..., -1:].clamp(min=1.0)).to(q.dtype)
+    return (sums[..., :-1] / sums[..., -1:].clamp(min=0.5)).to(q.dtype)
