@@ -28,6 +28,11 @@ STOPPED_ONCE = (
 STOPPED_TWICE = "Grading was cut short twice, the second time with nothing else to do: look for what takes so long."
 
 
+def moment(when: datetime) -> str:
+    """A time for a reader."""
+    return when.astimezone(UTC).strftime("%-d %B %Y, %H:%M UTC")
+
+
 def receipt(attempt: Attempt) -> dict[str, Any]:
     """The receipt of an attempt, JSON-able."""
     return {
@@ -100,6 +105,8 @@ def note(desk: Desk, attempt: Attempt) -> str:
         problem = desk.queue.problem(attempt.assignment) if desk.queue else ""
         if not problem and desk.queue and desk.queue.is_trying(attempt.assignment):
             return "The assignment itself is tried first, once: that takes a minute."
+        if not problem and (until := desk.record.rests_until(attempt.owner)):
+            return f"Your last attempts took long to grade. This one lets others go first, until {moment(until)}."
         return (
             f"Nothing is graded at present. {problem} What you handed in is kept, and is graded then."
             if problem
@@ -122,18 +129,8 @@ def written(assignment: course.Assignment) -> list[str]:
 
 def changes(desk: Desk, attempt: Attempt, now: Sequence[Told]) -> list[str]:
     """What changed since the person's attempt before, as sentences: of a whole notebook, the whole one before."""
-    before = before_of(desk, attempt)
+    before = desk.record.before(attempt)
     return telling.changes(known(desk, before), now) if before else []
-
-
-def before_of(desk: Desk, attempt: Attempt) -> Attempt | None:
-    """The last attempt before this one that answers the same, if it is graded."""
-    earlier = [
-        one
-        for one in desk.record.attempts(attempt.owner, attempt.assignment, states=(DONE,))
-        if one.number < attempt.number and (one.exercise is None or one.exercise == attempt.exercise)
-    ]
-    return earlier[-1] if earlier else None
 
 
 @dataclass(frozen=True)
@@ -154,28 +151,28 @@ class Progress:
     next: str
 
 
-def progress(desk: Desk, visitor: Visitor) -> list[Progress]:
-    """How far a visitor is with each assignment."""
-    mine = desk.record.attempts(owner_of(visitor))
+def progress(desk: Desk, visitor: Visitor, only: str | None = None) -> list[Progress]:
+    """How far a visitor is with each assignment, or with one. It costs as much for a thousand attempts as for one."""
+    owner = owner_of(visitor)
+    counts, all_best = desk.record.counts(owner), desk.record.best(owner)
     found = []
     for name, about in course.assignments().items():
-        if name not in desk.book.assignments():
+        if name not in desk.book.assignments() or only not in (None, name):
             continue
         settings = desk.settings(name)
         due = desk.book.due(name, visitor.student)
-        theirs = [attempt for attempt in mine if attempt.assignment == name]
-        best = best_told(theirs)
-        left, again = desk.record.left(owner_of(visitor), name, settings.at_once, settings.every * 60.0)
-        open_ = [e.name for e in about.exercises if best.get(e.name, {}).get("score") != e.points]
+        best, (attempts, waiting) = all_best.get(name, {}), counts.get(name, (0, 0))
+        left, again = desk.record.left(owner, name, settings.at_once, settings.every * 60.0)
+        open_ = [e.name for e in about.exercises if best.get(e.name) != e.points]
         found.append(
             Progress(
                 name=name,
                 title=lesson.of(about).title,
                 due=due,
-                points=sum(one["score"] for one in best.values()) if best else None,
+                points=sum(best.values()) if best else None,
                 max_points=sum(e.points for e in about.exercises),
-                attempts=len(theirs),
-                waiting=sum(attempt.state != DONE for attempt in theirs),
+                attempts=attempts,
+                waiting=waiting,
                 left=left,
                 again=again,
                 tells=settings.tell,
@@ -184,16 +181,6 @@ def progress(desk: Desk, visitor: Visitor) -> list[Progress]:
             )
         )
     return found
-
-
-def best_told(attempts: Sequence[Attempt]) -> dict[str, dict[str, Any]]:
-    """What was told of each exercise when it had most points, among attempts."""
-    best: dict[str, dict[str, Any]] = {}
-    for attempt in attempts:
-        for one in attempt.told or ():
-            if one["score"] is not None and one["score"] >= best.get(one["exercise"], one)["score"]:
-                best[one["exercise"]] = one
-    return best
 
 
 def me(desk: Desk, visitor: Visitor) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import logging
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from sqlalchemy.exc import SQLAlchemyError
@@ -25,6 +25,7 @@ from starlette.staticfiles import StaticFiles
 from .. import course
 from ..errors import DISK, UserError
 from . import answers, bodies, handing, pages
+from .costs import ADDRESS, PERSON, PRICE, Costs, address_of
 from .record import DONE, Attempt, Record, owner_of
 from .settings import Settings
 from .visitors import FORM_TOKEN, INSTRUCTOR, Door, Guard, Refused, Visitor
@@ -41,7 +42,6 @@ STREAM = 900.0  # seconds after which an attempt's events end; a browser asks ag
 READERS = 4  # notebooks that are read at the same time: each may take ten times its size
 STREAMS = 4  # at a time, for one person
 SHOWN = 8  # attempts' pages that are made or waited for at a time: the others go on serving
-SHOWN_TO_ONE = 2  # of them, for one person
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
     " form-action 'self'; base-uri 'none'"
@@ -54,6 +54,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
+Result = TypeVar("Result")
 log = logging.getLogger(__name__)
 
 
@@ -97,7 +98,7 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> Starlette:
         Route("/api/attempts/{attempt}/events", api_events),
         Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
         *more,
-        *(route for door in desk.doors for route in door.routes()),
+        *(_guarded(route) for door in desk.doors for route in door.routes()),
     ]
     app = Starlette(
         routes=[Mount(desk.base.rstrip("/"), routes=routes)],
@@ -115,7 +116,7 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> Starlette:
     app.state.news = News()
     app.state.readers = CapacityLimiter(READERS)
     app.state.shown = CapacityLimiter(SHOWN)
-    app.state.showing = Counter()
+    app.state.costs = Costs()
     return app
 
 
@@ -148,12 +149,61 @@ async def visitor_of(request: Request, role: str | None = None) -> Visitor:
 
     Raises Refused: 401 if no door knows, 403 if an instructor is wanted and it is none.
     """
-    for door in desk_of(request).doors:
-        if (visitor := await door.visitor(request)) is not None:
-            if role == INSTRUCTOR and visitor.role != INSTRUCTOR:
-                raise Refused("This page is for instructors.", 403)
-            return visitor
-    raise Refused("Log in first: nobody knows who this request comes from.", 401)
+    costs, address = costs_of(request), address_of(request)
+    if not request.cookies and "authorization" not in request.headers:
+        costs.require(ADDRESS, address)
+    try:
+        for door in desk_of(request).doors:
+            if (visitor := await door.visitor(request)) is not None:
+                break
+        else:
+            raise Refused("Log in first: nobody knows who this request comes from.", 401)
+    except Refused:
+        costs.charge(ADDRESS, address, PRICE)
+        raise
+    if role == INSTRUCTOR and visitor.role != INSTRUCTOR:
+        raise Refused("This page is for instructors.", 403)
+    if handing.is_limited(visitor):
+        costs.require(PERSON, owner_of(visitor))
+    return visitor
+
+
+def costs_of(request: Request) -> Costs:
+    """What requests to this application cost."""
+    return request.app.state.costs
+
+
+async def _work(
+    request: Request, visitor: Visitor, work: Callable[..., Result], *about: Any, limiter: CapacityLimiter | None = None
+) -> Result:
+    """Do something for a visitor in a thread: in their turn, and at their cost."""
+    costs, owner = costs_of(request), owner_of(visitor)
+    async with costs.turn(owner):
+        return await to_thread.run_sync(functools.partial(costs.run, owner, work, *about), limiter=limiter)
+
+
+def _guarded(route: BaseRoute) -> BaseRoute:
+    """A route of a door, which anybody may call: what is refused there is at the cost of the address."""
+    if isinstance(route, Route):
+        route.app = _AtCostOfAddress(route.app)
+    return route
+
+
+class _AtCostOfAddress:
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        costs, address = costs_of(request), address_of(request)
+        costs.require(ADDRESS, address)
+
+        async def looked_at(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                costs.charge(ADDRESS, address, PRICE)
+            await send(message)
+
+        await self.app(scope, receive, looked_at)
 
 
 def check_post(request: Request, token: str = "") -> None:
@@ -180,6 +230,7 @@ async def api_hand_in(request: Request) -> Response:
     """Take a notebook, as the body of the request; answers with the receipt."""
     visitor = await visitor_of(request)
     check_post(request)
+    await run_in_threadpool(handing.require_room, desk_of(request), visitor)
     with bodies.Body(request, owner_of(visitor)) as body:
         data = await body.notebook()
         attempt = await _receive(request, visitor, request.query_params.get("exercise"), data)
@@ -188,8 +239,8 @@ async def api_hand_in(request: Request) -> Response:
 
 async def _receive(request: Request, visitor: Visitor, exercise: str | None, data: bytes) -> Attempt:
     desk, assignment = desk_of(request), request.path_params["assignment"]
-    readers = request.app.state.readers
-    attempt = await to_thread.run_sync(handing.receive, desk, visitor, assignment, exercise, data, limiter=readers)
+    receive = functools.partial(handing.receive, desk, visitor, assignment, exercise, data)
+    attempt = await _work(request, visitor, receive, limiter=request.app.state.readers)
     if desk.queue is not None:
         desk.queue.wake()
     return attempt
@@ -199,13 +250,13 @@ async def api_attempt(request: Request) -> Response:
     """An attempt, with all that may be told of it."""
     visitor = await visitor_of(request)
     attempt = await attempt_of(request, visitor)
-    return JSONResponse(await run_in_threadpool(answers.whole, desk_of(request), attempt))
+    return JSONResponse(await _work(request, visitor, answers.whole, desk_of(request), attempt))
 
 
 async def api_me(request: Request) -> Response:
     """Who asks, and how far with each assignment."""
     visitor = await visitor_of(request)
-    return JSONResponse(await run_in_threadpool(_me, desk_of(request), visitor))
+    return JSONResponse(await _work(request, visitor, _me, desk_of(request), visitor))
 
 
 def _me(desk: Desk, visitor: Visitor) -> dict[str, Any]:
@@ -223,13 +274,16 @@ async def api_events(request: Request) -> Response:
         raise Refused(f"You follow {STREAMS} attempts already: close one of their pages.", 429, 5.0)
     last = request.headers.get("last-event-id", "")
     seen = set(last.split("+")) & course.exercises().keys() if len(last) < 4000 else set()
-    events = _events(desk_of(request), news, attempt, seen, owner)
+    events = _events(desk_of(request), news, attempt, seen, owner, costs_of(request))
     return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-async def _events(desk: Desk, news: News, attempt: Attempt, seen: set[str], owner: str) -> AsyncIterator[str]:
+async def _events(
+    desk: Desk, news: News, attempt: Attempt, seen: set[str], owner: str, costs: Costs | None = None
+) -> AsyncIterator[str]:
     """The events; an event's id lists the exercises that were told until then."""
     loop = asyncio.get_running_loop()
+    run = functools.partial((costs or Costs()).run, owner)
     until = loop.time() + STREAM
     if news.streams.get(owner, 0) >= STREAMS:
         return  # others were begun between the look at the number and now
@@ -238,15 +292,15 @@ async def _events(desk: Desk, news: News, attempt: Attempt, seen: set[str], owne
         yield "retry: 1000\n\n"
         while loop.time() < until and not news.is_over:
             with news.of(attempt.id) as told:
-                current = await run_in_threadpool(desk.record.attempt, attempt.id)
+                current = await run_in_threadpool(run, desk.record.attempt, attempt.id)
                 if current is None:
                     return
-                for one in await run_in_threadpool(answers.known, desk, current):
+                for one in await run_in_threadpool(run, answers.known, desk, current):
                     if one["exercise"] not in seen:
                         seen.add(one["exercise"])
                         yield _event("exercise", one, "+".join(sorted(seen)))
                 if current.state == DONE:
-                    yield _event("done", await run_in_threadpool(answers.whole, desk, current), "done")
+                    yield _event("done", await run_in_threadpool(run, answers.whole, desk, current), "done")
                     return
                 try:
                     await asyncio.wait_for(told.wait(), LOOK)
@@ -311,14 +365,17 @@ async def home(request: Request) -> Response:
 
 
 async def assignment_page(request: Request) -> Response:
-    """An assignment: where to hand in, and all attempts."""
+    """An assignment: where to hand in, and the attempts, some at a time."""
     visitor = await visitor_of(request)
-    return await _page(request, pages.assignment, visitor, request.path_params["assignment"])
+    before = request.query_params.get("before", "")
+    number = int(before) if before.isascii() and before.isdecimal() and len(before) < 10 else None
+    return await _page(request, pages.assignment, visitor, request.path_params["assignment"], number)
 
 
 async def hand_in_by_form(request: Request) -> Response:
     """Take a notebook from the form of a page; leads to the attempt's page."""
     visitor = await visitor_of(request)
+    await run_in_threadpool(handing.require_room, desk_of(request), visitor)
     with bodies.Body(request, owner_of(visitor)) as body:
         data, token = await body.form(FORM_TOKEN)
         check_post(request, token)
@@ -330,33 +387,28 @@ async def attempt_page(request: Request) -> Response:
     """An attempt: its receipt, what changed, and the page that `autograder report` makes, as far as it may be told."""
     visitor = await visitor_of(request)
     attempt = await attempt_of(request, visitor)
-    owner, showing = owner_of(visitor), request.app.state.showing
-    if showing[owner] >= SHOWN_TO_ONE:
-        raise Refused(f"{SHOWN_TO_ONE} attempts are being shown to you already: open this one in a moment.", 429, 5.0)
-    showing[owner] += 1
-    try:
-        return await _page(request, pages.attempt, visitor, attempt, limiter=request.app.state.shown)
-    finally:
-        showing[owner] -= 1
-        if not showing[owner]:
-            del showing[owner]
+    return await _page(request, pages.attempt, visitor, attempt, limiter=request.app.state.shown)
 
 
 async def attempt_notebook(request: Request) -> Response:
     """What was handed in, byte for byte."""
     visitor = await visitor_of(request)
     attempt = await attempt_of(request, visitor)
-    data = await run_in_threadpool(desk_of(request).record.content, attempt.sha256)
+    data = await _work(request, visitor, desk_of(request).record.content, attempt.sha256)
     name = f'attachment; filename="{attempt.assignment}.ipynb"'
     return Response(data, media_type="application/x-ipynb+json", headers={"Content-Disposition": name})
 
 
 async def _page(
-    request: Request, make: Callable[..., pages.Page], *about: Any, limiter: CapacityLimiter | None = None
+    request: Request,
+    make: Callable[..., pages.Page],
+    visitor: Visitor,
+    *about: Any,
+    limiter: CapacityLimiter | None = None,
 ) -> Response:
     desk = desk_of(request)
     token = desk.guard.token(request) if desk.guard else ""
-    made = await to_thread.run_sync(make, desk, token, *about, limiter=limiter)
+    made = await _work(request, visitor, make, desk, token, visitor, *about, limiter=limiter)
     headers = {"Content-Security-Policy": made.policy} if made.policy else {}
     return Response(made.text, media_type="text/html; charset=utf-8", headers=headers)
 

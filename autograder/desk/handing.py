@@ -11,7 +11,8 @@ from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..submission import read
 from ..submission.assignments import is_of_another
-from .record import FLOOD, ROOM, Attempt, Bucket, Rules, TooMany
+from .answers import moment
+from .record import FLOOD, ROOM, Attempt, Bucket, Rules, TooMany, owner_of
 from .settings import ALL, ROSTER, Settings
 from .visitors import INSTRUCTOR, Refused, Visitor
 
@@ -23,7 +24,7 @@ EVERYTHING = Bucket("all", 60, 20.0)  # hand-ins of one person, whatever is told
 
 def require_member(desk: Desk, visitor: Visitor, settings: Settings | None = None) -> None:
     """Raises Refused unless a visitor may hand in: an instructor, or a student whom the course lets in."""
-    if visitor.role == INSTRUCTOR or visitor.door == "me":
+    if not is_limited(visitor):
         return
     who = (settings or desk.settings("")).who
     if visitor.student and visitor.student in Store(desk.root).dropped():
@@ -46,7 +47,13 @@ def receive(desk: Desk, visitor: Visitor, assignment: str, exercise: str | None,
     due = desk.book.due(found.name, visitor.student)
     if due is not None and datetime.now(UTC) > due and not settings.takes_late and visitor.role != INSTRUCTOR:
         raise Refused(f"{found.name} was due on {moment(due)}: nothing is taken in after that.", 403)
-    data = notebook(found, data)
+    require_room(desk, visitor)
+    try:
+        data = notebook(found, data)
+    except Refused:  # to read it has cost as much as if it was taken
+        if is_limited(visitor):
+            desk.record.charge(owner_of(visitor), EVERYTHING)
+        raise
     exercises = [exercise] if exercise else [e.name for e in found.exercises]
     rounds = Rounds(Store(desk.root), found.name)
     theirs = rounds.of.get(visitor.student, {}) if visitor.student else {}
@@ -66,6 +73,20 @@ def receive(desk: Desk, visitor: Visitor, assignment: str, exercise: str | None,
         raise Refused(too_many(over, exercise), 429, over.again) from None
 
 
+def require_room(desk: Desk, visitor: Visitor) -> None:
+    """Raises Refused if a visitor has handed in too often, or too much: to be asked before a body is read."""
+    if is_limited(visitor):
+        try:
+            desk.record.require(owner_of(visitor), (EVERYTHING, ROOM))
+        except TooMany as over:
+            raise Refused(too_many(over, None), 429, over.again) from None
+
+
+def is_limited(visitor: Visitor) -> bool:
+    """Whether limits are for a visitor: not for an instructor, or for who is alone on this machine."""
+    return visitor.role != INSTRUCTOR and visitor.door != "me"
+
+
 def assignment_of(desk: Desk, name: str) -> course.Assignment:
     """The assignment with this name, if it is built. Raises Refused."""
     if name not in desk.book.assignments():
@@ -76,7 +97,7 @@ def assignment_of(desk: Desk, name: str) -> course.Assignment:
 
 def rules_for(visitor: Visitor, assignment: str, exercise: str | None, settings: Settings) -> Rules:
     """What applies to a visitor's hand-in."""
-    if visitor.role == INSTRUCTOR or visitor.door == "me":
+    if not is_limited(visitor):
         return Rules(ALL)
     bucket = Bucket(assignment, settings.at_once, settings.every * 60.0)
     return Rules(settings.tell, bucket, settings.limit, (EVERYTHING, ROOM), or_nothing=exercise is not None)
@@ -102,8 +123,3 @@ def too_many(over: TooMany, exercise: str | None) -> str:
     if over.what == FLOOD:
         return f"You hand in too often: it works again at {then}."
     return f"You have had your answers for now: it works again at {then}. To hand in works meanwhile."
-
-
-def moment(when: datetime) -> str:
-    """A time for a reader."""
-    return when.astimezone(UTC).strftime("%-d %B %Y, %H:%M UTC")

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from .app import Desk
+    from .record import Record
     from .visitors import Visitor
 
 REPORT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-SHOWN = 200  # attempts on a page
+SHOWN = 20  # attempts on a page: the earlier ones are on further pages
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def _teaches(visitor: Visitor | None) -> bool:
 def environment() -> Environment:
     """The reports' environment, with the desk's templates and filters for times."""
     made = pages.environment(Path(__file__).parent / "templates")
-    made.filters["moment"] = handing.moment
+    made.filters["moment"] = answers.moment
     made.filters["iso"] = lambda when: when.astimezone(UTC).isoformat(timespec="seconds")
     return made
 
@@ -79,44 +80,43 @@ class Row:
     changes: Sequence[str]
 
 
-def assignment(desk: Desk, token: str, visitor: Visitor, name: str) -> Page:
-    """An assignment: where to hand in, and all attempts, the newest first."""
+def assignment(desk: Desk, token: str, visitor: Visitor, name: str, before: int | None = None) -> Page:
+    """An assignment: where to hand in, and the attempts, the newest first; `before`: those with a lower number."""
     about = handing.assignment_of(desk, name)
     handing.require_member(desk, visitor, desk.settings(name))
-    mine = desk.record.attempts(owner_of(visitor), name)
-    found = next(one for one in answers.progress(desk, visitor) if one.name == name)
+    some = desk.record.latest(owner_of(visitor), name, SHOWN + 1, before)
+    shown, (progress,) = rows(desk.record, some[:SHOWN]), answers.progress(desk, visitor, only=name)
     return Page(
         render(
             desk,
             "assignment.html.j2",
             token,
             visitor,
-            one=found,
+            one=progress,
             written=answers.written(about),
-            hints=hints(found) if visitor.door == "me" else [],
+            hints=hints(progress) if visitor.door == "me" else [],
             exercises=[exercise.name for exercise in about.exercises],
-            rows=rows(mine)[:SHOWN],
-            more=max(0, len(mine) - SHOWN),
+            rows=shown,
+            earlier=shown[-1].attempt.number if len(some) > SHOWN else None,
+            is_first=before is None,
             now=datetime.now(UTC),
         )
     )
 
 
-def rows(attempts: Sequence[Attempt]) -> list[Row]:
-    """The attempts on an assignment, the newest first; what changed is made of what was told."""
+def rows(record: Record, attempts: Sequence[Attempt]) -> list[Row]:
+    """The rows of attempts, the newest first; what changed is made of what was told of the one before."""
     found = []
-    for number, attempt in enumerate(attempts):
+    for place, attempt in enumerate(attempts):
         told: Any = attempt.told or []
-        before: Any = next(
-            (
-                one.told
-                for one in reversed(attempts[:number])
-                if one.told and (one.exercise is None or one.exercise == attempt.exercise)
-            ),
-            [],
+        before = next(
+            (one for one in attempts[place + 1 :] if one.told and one.exercise in (None, attempt.exercise)), None
         )
-        found.append(Row(attempt, telling.total(told), telling.changes(before, told)))
-    return found[::-1]
+        if before is None and told:
+            before = record.before(attempt)
+        known: Any = before.told if before else []
+        found.append(Row(attempt, telling.total(told), telling.changes(known or [], told)))
+    return found
 
 
 def attempt(desk: Desk, token: str, visitor: Visitor, attempt: Attempt) -> Page:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import signal
 import threading
+import time
 import zlib
 from collections.abc import Collection, Mapping
 from multiprocessing import connection, get_context
@@ -22,6 +23,7 @@ from ..submission.read import read_notebook
 from ..submission.restore import restore
 from ..submission.written import empty, unanswered
 from ..verdict import Graded, Verdict
+from . import costs
 from .record import Attempt
 
 SECONDS = 10.0  # for a page; most take a tenth of one
@@ -76,9 +78,13 @@ class Painter:
         """What the process makes of a job; None if it takes too long or dies of it."""
         try:
             pipe = self.connection or self._start()
-            pipe.send(job)
-            if pipe.poll(SECONDS):
-                return pipe.recv()
+            begun = time.monotonic()
+            try:
+                pipe.send(job)
+                if pipe.poll(SECONDS):
+                    return pipe.recv()
+            finally:
+                costs.also(time.monotonic() - begun)
         except (EOFError, OSError):
             pass
         self._end()

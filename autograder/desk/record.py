@@ -27,7 +27,7 @@ from sqlalchemy.exc import ArgumentError
 from ..errors import UsageError
 from ..verdict import Graded, Verdict, printable
 from .settings import RECEIVED
-from .tables import ATTEMPT, BUCKET, CONTENT, PERSON, PREFIX, RESULT, SECRET
+from .tables import ATTEMPT, BEST, BUCKET, CONTENT, PERSON, PREFIX, RESULT, SECRET
 from .visitors import Visitor
 
 WAITING, GRADING, DONE = STATES = ("waiting", "grading", "done")
@@ -37,7 +37,13 @@ LEASE = 20.0  # seconds for which a desk has an attempt, unless it says that it 
 DOUBTFUL = 5  # times that an attempt was begun, from which on others come first
 HOPELESS = 10  # times, from which on one that was stopped stays as it is
 AT_ONCE = 500  # ids in a query
+LONGEST = 255  # characters of an owner: what is cut off would make two people one
 BUSY = 30.0  # seconds to wait for another writer
+LATELY = 3600.0  # seconds for which it is remembered how long an owner's attempts had a worker
+SHORT = 1.0  # seconds of a worker that an attempt is counted with at least: short ones take turns
+SLOW = 60.0  # seconds of a worker, lately, from which on an owner comes after others and rests
+REST = 3.0  # times what the last attempt took: so long a slow owner rests, and has a quarter of one worker at most
+ROW = 1024  # bytes that an attempt needs on disk besides what it brings, with its entries in indexes
 ONE_AT_A_TIME = 0x6465736B  # the number of the lock under which PostgreSQL's clients claim and migrate
 
 
@@ -76,7 +82,7 @@ class Attempt:
 class Bucket:
     """How often: at once up to `most`, then one every `every` seconds. The bucket is the owner's, by its `name`.
 
-    With `size`, it holds so many times that many bytes on disk; what needs less takes nothing.
+    With `size`, it holds so many times that many bytes on disk; what is begun of them is taken.
     """
 
     name: str
@@ -86,11 +92,12 @@ class Bucket:
 
     def taken(self, size: int) -> int:
         """How many a hand-in takes that needs so many bytes."""
-        return size // self.size if self.size else 1
+        return -(-size // self.size) if self.size else 1
 
 
-# what the hand-ins of one person fill of the disk, with their outputs: 500 MB, then 288 MB a day
-ROOM = Bucket("large", 500, 300.0, 2**20)
+BLOCK = 4096  # bytes: what file systems and databases give out
+# what one person fills of the disk, with verdicts and outputs: 500 MB, then 288 MB a day
+ROOM = Bucket("large", 500 * 2**20 // BLOCK, 300.0 * BLOCK / 2**20, BLOCK)
 
 
 @dataclass(frozen=True)
@@ -208,6 +215,21 @@ class Record:
             from sqlalchemy.dialects.postgresql import insert
         connection.execute(insert(table).values(**values).on_conflict_do_nothing())
 
+    # --- limits -----------------------------------------------------------------------------------
+
+    def require(self, owner: str, buckets: Sequence[Bucket]) -> None:
+        """Raises TooMany if one of an owner's buckets is empty. It takes nothing, and is asked before any work."""
+        for bucket in buckets:
+            left, again = self.left(owner, bucket.name, bucket.most, bucket.every)
+            if not left:
+                raise TooMany(FLOOD, again)
+
+    def charge(self, owner: str, bucket: Bucket, size: int = 0) -> None:
+        """Take what something has cost that is over, even where the bucket does not hold as much."""
+        with self.writing() as connection:
+            self._alone_with(connection, owner)
+            _take(connection, owner, bucket, self.now(connection), bucket.taken(size), anyway=True)
+
     # --- attempts ---------------------------------------------------------------------------------
 
     def hand_in(
@@ -234,7 +256,7 @@ class Record:
             self._alone_with(connection, owner)
             now = self.now(connection)
             for bucket in rules.required:
-                if (again := _take(connection, owner, bucket, now, bucket.taken(len(packed)))) is not None:
+                if (again := _take(connection, owner, bucket, now, bucket.taken(len(packed) + ROW))) is not None:
                     raise TooMany(FLOOD, again)
             level, withheld = self._may_be_told(connection, owner, assignment, exercise, exercises, rules, now)
             mine = (ATTEMPT.c.owner == owner) & (ATTEMPT.c.assignment == assignment)
@@ -339,10 +361,10 @@ class Record:
     ) -> list[Attempt]:
         """Attempts in the order in which they arrived: an `owner`'s, an `assignment`'s, in these `states`.
 
-        `whole`: without those on one exercise alone. `since`: those that arrived or ended after that time. `ids`: no
+        `whole`: without those on one exercise alone, to be counted: without what was told of them. `since`: those that arrived or ended after that time. `ids`: no
         others than these.
         """
-        query = _attempts()
+        query = _attempts(told=not whole)
         if owner is not None:
             query = query.where(ATTEMPT.c.owner == owner)
         if assignment is not None:
@@ -362,6 +384,79 @@ class Record:
         with self.reading() as connection:
             found = {row.id: _attempt(row) for query in queries for row in connection.execute(query)}
         return sorted(found.values(), key=lambda one: (one.arrived, one.id))
+
+    def latest(self, owner: str, assignment: str, most: int, before: int | None = None) -> list[Attempt]:
+        """An owner's attempts on an assignment, the newest first, at most so many; `before`: with a lower number."""
+        query = _attempts().where(ATTEMPT.c.owner == owner, ATTEMPT.c.assignment == assignment)
+        if before is not None:
+            query = query.where(ATTEMPT.c.number < before)
+        with self.reading() as connection:
+            return [_attempt(row) for row in connection.execute(query.order_by(ATTEMPT.c.number.desc()).limit(most))]
+
+    def before(self, attempt: Attempt) -> Attempt | None:
+        """The owner's last graded attempt before this one that answers the same: of a whole notebook, a whole one."""
+        answers = ATTEMPT.c.exercise.is_(None)
+        if attempt.exercise is not None:
+            answers |= ATTEMPT.c.exercise == attempt.exercise
+        query = _attempts().where(
+            ATTEMPT.c.owner == attempt.owner,
+            ATTEMPT.c.assignment == attempt.assignment,
+            ATTEMPT.c.number < attempt.number,
+            ATTEMPT.c.state == DONE,
+            answers,
+        )
+        with self.reading() as connection:
+            row = connection.execute(query.order_by(ATTEMPT.c.number.desc()).limit(1)).first()
+        return _attempt(row) if row else None
+
+    def counts(self, owner: str) -> dict[str, tuple[int, int]]:
+        """(how many attempts an owner has, how many of them are not graded yet) on each assignment."""
+        is_open = func.sum(sa.case((ATTEMPT.c.state != DONE, 1), else_=0))
+        query = select(ATTEMPT.c.assignment, func.count(), is_open).where(ATTEMPT.c.owner == owner)
+        with self.reading() as connection:
+            rows = connection.execute(query.group_by(ATTEMPT.c.assignment)).all()
+        return {assignment: (many, int(waiting)) for assignment, many, waiting in rows}
+
+    def best(self, owner: str) -> dict[str, dict[str, float]]:
+        """The most points that an owner was told of each exercise, by assignment and exercise."""
+        found: dict[str, dict[str, float]] = {}
+        with self.reading() as connection:
+            for row in connection.execute(select(BEST).where(BEST.c.owner == owner)):
+                found.setdefault(row.assignment, {})[row.exercise] = row.score
+        return found
+
+    def hand_over(self, person: int, old: str, new: str) -> int:
+        """Make the attempts that a person made as one owner those of another, who has none; returns how many."""
+        theirs = (ATTEMPT.c.person == person) & (ATTEMPT.c.owner == old)
+        with self.writing() as connection:
+            names = connection.execute(select(ATTEMPT.c.assignment).distinct().where(theirs)).scalars().all()
+            moved = connection.execute(sa.update(ATTEMPT).where(theirs).values(owner=new)).rowcount
+            for owner in (old, new):
+                for name in names:
+                    self._count_best(connection, owner, name)
+        return moved
+
+    def _count_best(self, connection: Connection, owner: str, assignment: str) -> None:
+        """Count what was best from all attempts: after one was told otherwise, or became another's."""
+        mine = (BEST.c.owner == owner) & (BEST.c.assignment == assignment)
+        connection.execute(sa.delete(BEST).where(mine))
+        query = select(ATTEMPT.c.told).where(
+            ATTEMPT.c.owner == owner, ATTEMPT.c.assignment == assignment, ATTEMPT.c.told.is_not(None)
+        )
+        for told in connection.execute(query).scalars().all():
+            self._note_best(connection, owner, assignment, json.loads(told))
+
+    def _note_best(
+        self, connection: Connection, owner: str, assignment: str, told: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Keep what is told now, where it is more than before."""
+        for one in told:
+            if one.get("score") is None:
+                continue
+            key = {"owner": owner, "assignment": assignment, "exercise": one["exercise"]}
+            self._insert_once(connection, BEST, **key, score=one["score"])
+            lower = [BEST.c[name] == value for name, value in key.items()] + [BEST.c.score < one["score"]]
+            connection.execute(sa.update(BEST).where(*lower).values(score=one["score"]))
 
     def pages(self, assignment: str, most: int) -> Iterator[list[Attempt]]:
         """All attempts on an assignment in the order in which they arrived, at most so many at a time."""
@@ -427,14 +522,16 @@ class Record:
 
     # --- the queue --------------------------------------------------------------------------------
 
-    def claim(self, worker: str, without: Collection[str] = ()) -> Attempt | None:
+    def claim(self, worker: str, without: Collection[str] = (), rests: bool = False) -> Attempt | None:
         """Give a desk, which calls itself `worker`, the attempt whose turn it is; None if none can be graded now.
 
         Attempts on assignments in `without` keep waiting.
 
-        An owner has one attempt in grading at a time, and waits behind those who were not served since the attempt that
-        waits longest has arrived. What a desk holds for longer than its lease goes back first. What was begun DOUBTFUL
-        times comes after all else: it may be what ends desks.
+        An owner has one attempt in grading at a time. First come those who had a worker for the shortest time since the
+        attempt that waits longest has arrived; after them, who had one for SLOW seconds lately, or was stopped. With
+        `rests`, these also wait for a while after each attempt, if others hand in, too: who comes then finds a worker.
+        What a desk holds for longer than its lease goes back first. What was begun DOUBTFUL times comes after all else:
+        it may be what ends desks.
         """
         with self.reading() as connection:
             is_left = (ATTEMPT.c.state == GRADING) & (ATTEMPT.c.lease < self.now(connection))
@@ -445,40 +542,43 @@ class Record:
             self._alone(connection)
             now = self.now(connection)
             gone = (ATTEMPT.c.state == GRADING) & (ATTEMPT.c.lease < now)
-            _let_wait(connection, gone)
+            _let_wait(connection, gone, now)
             first = connection.execute(select(func.min(ATTEMPT.c.arrived)).where(ATTEMPT.c.state == WAITING)).scalar()
             if first is None:
                 return None
             other = ATTEMPT.alias()
             busy = select(other.c.id).where(other.c.owner == ATTEMPT.c.owner, other.c.state == GRADING).exists()
-            served = (
-                select(func.count())
-                .where(other.c.owner == ATTEMPT.c.owner, other.c.ended >= first)
-                .correlate(ATTEMPT)
-                .scalar_subquery()
+            had = _had(now, first, select(other.c.owner).where(other.c.state == WAITING))
+            waiting = (
+                select(ATTEMPT.c.id)
+                .outerjoin(had, had.c.owner == ATTEMPT.c.owner)
+                .where(ATTEMPT.c.state == WAITING, ~busy, ATTEMPT.c.assignment.not_in(list(without)))
             )
-            waiting = select(ATTEMPT.c.id).where(
-                ATTEMPT.c.state == WAITING, ~busy, ATTEMPT.c.assignment.not_in(list(without))
-            )
+            if rests:
+                waiting = waiting.where(ATTEMPT.c.owner.not_in(list(self._resting(connection, now))))
             is_doubtful = sa.case((ATTEMPT.c.tries >= DOUBTFUL, 1), else_=0)
-            order = is_doubtful, served, ATTEMPT.c.arrived, ATTEMPT.c.id
+            is_slow = func.coalesce(had.c.is_slow, 0)
+            order = is_doubtful, is_slow, func.coalesce(had.c.served, 0.0), ATTEMPT.c.arrived, ATTEMPT.c.id
             id = connection.execute(waiting.order_by(*order).limit(1)).scalar()
             if id is None:
                 return None
-            given = {"state": GRADING, "worker": worker, "lease": now + LEASE, "tries": ATTEMPT.c.tries + 1}
-            connection.execute(sa.update(ATTEMPT).where(ATTEMPT.c.id == id).values(**given))
-            row = connection.execute(_attempts().where(ATTEMPT.c.id == id)).one()
-        return _attempt(row)
+            return self._given(connection, id, worker, now, state=GRADING)
 
     def claim_again(self, worker: str, without: Collection[str] = ()) -> Attempt | None:
         """Give a desk an attempt that is to be graded `again`, if no desk on this database has anything else to do.
 
-        It stays done, as it is, until `finish`.
+        It stays done, as it is, until `finish`. An owner who rests does so here, too.
         """
         free = ATTEMPT.c.again & ATTEMPT.c.assignment.not_in(list(without))
         stopped = select(ATTEMPT.c.id).where(free).order_by(ATTEMPT.c.arrived).limit(1)
-        others = select(ATTEMPT.c.id).where(ATTEMPT.c.state.in_((WAITING, GRADING))).limit(1)
         with self.reading() as connection:
+            if connection.execute(stopped).first() is None:
+                return None
+            resting = list(self._resting(connection, self.now(connection)))
+            stopped = stopped.where(ATTEMPT.c.owner.not_in(resting))
+            is_open = ATTEMPT.c.state == GRADING  # who rests does not keep another's from being graded
+            is_open |= (ATTEMPT.c.state == WAITING) & ATTEMPT.c.owner.not_in(resting)
+            others = select(ATTEMPT.c.id).where(is_open).limit(1)
             if connection.execute(stopped).first() is None or connection.execute(others).first() is not None:
                 return None
         with self.writing() as connection:
@@ -490,12 +590,35 @@ class Record:
             hopeless = sa.update(ATTEMPT).where(ATTEMPT.c.again, ATTEMPT.c.tries >= HOPELESS)
             connection.execute(hopeless.values(again=False, ended=now))
             id = connection.execute(stopped).scalar()
-            if id is None:
-                return None
-            given = {"worker": worker, "lease": now + LEASE, "tries": ATTEMPT.c.tries + 1}
-            connection.execute(sa.update(ATTEMPT).where(ATTEMPT.c.id == id).values(**given))
-            row = connection.execute(_attempts().where(ATTEMPT.c.id == id)).one()
-        return _attempt(row)
+            return None if id is None else self._given(connection, id, worker, now)
+
+    def _given(self, connection: Connection, id: str, worker: str, now: float, **values: Any) -> Attempt:
+        """An attempt that a desk has from now on."""
+        values |= {"worker": worker, "lease": now + LEASE, "begun": now, "tries": ATTEMPT.c.tries + 1}
+        connection.execute(sa.update(ATTEMPT).where(ATTEMPT.c.id == id).values(**values))
+        return _attempt(connection.execute(_attempts().where(ATTEMPT.c.id == id)).one())
+
+    def _resting(self, connection: Connection, now: float) -> dict[str, float]:
+        """The owners who rest, with the time until when: those who were slow lately, if others have come, too."""
+        lately = ATTEMPT.c.ended > now - LATELY
+        slow = select(ATTEMPT.c.owner).where(lately).group_by(ATTEMPT.c.owner).having(func.sum(_cost()) >= SLOW)
+        found = dict[str, float]()
+        for owner in connection.execute(slow).scalars().all():
+            comes = (lately, ATTEMPT.c.state.in_((WAITING, GRADING)))  # two queries, each with its index
+            others = [select(ATTEMPT.c.id).where(ATTEMPT.c.owner != owner, which).limit(1) for which in comes]
+            if all(connection.execute(query).first() is None for query in others):
+                continue
+            last = select(ATTEMPT.c.ended, ATTEMPT.c.spent).where(ATTEMPT.c.owner == owner, ATTEMPT.c.ended.is_not(None))
+            row = connection.execute(last.order_by(ATTEMPT.c.ended.desc()).limit(1)).one()
+            if (until := row.ended + REST * (row.spent or 0.0)) > now:
+                found[owner] = until
+        return found
+
+    def rests_until(self, owner: str) -> datetime | None:
+        """Until when an owner rests, whose attempts had a worker for long; None if it is not so."""
+        with self.reading() as connection:
+            until = self._resting(connection, self.now(connection)).get(owner)
+        return until and _moment(until)
 
     def renew(self, worker: str, ids: Collection[str]) -> None:
         """Say that a desk is still there, so that it keeps those of its attempts that it does grade.
@@ -510,12 +633,12 @@ class Record:
     def unclaim(self, id: str, worker: str) -> None:
         """Let an attempt wait again that a desk has claimed and cannot grade."""
         with self.writing() as connection:
-            _let_wait(connection, (ATTEMPT.c.id == id) & _held_by(worker))
+            _let_wait(connection, (ATTEMPT.c.id == id) & _held_by(worker), self.now(connection))
 
     def give_back(self, worker: str) -> None:
         """Let others grade what a desk has begun, which ends."""
         with self.writing() as connection:
-            _let_wait(connection, _held_by(worker))
+            _let_wait(connection, _held_by(worker), self.now(connection))
 
     def finish(
         self, id: str, worker: str, graded: Graded, told: Sequence[Mapping[str, Any]], again: bool = False
@@ -527,36 +650,28 @@ class Record:
         """
         from ..grading.store import as_data, course_version
 
-        verdict = graded.verdict
+        verdict, text, said = graded.verdict, graded.verdict.to_json(), json.dumps(told)
         kept = {**as_data(graded), "stopped": graded.stopped, "course": course_version()}
         packed = zlib.compress(json.dumps(kept).encode(), 6)
-        has_it = (ATTEMPT.c.id == id) & _held_by(worker)
         with self.writing() as connection:
-            done = connection.execute(
-                sa.update(ATTEMPT)
-                .where(has_it)
-                .values(
-                    state=DONE,
-                    lease=None,
-                    ended=self.now(connection),
-                    score=verdict.score,
-                    max_score=verdict.max_score,
-                    verdict=verdict.to_json(),
-                    told=json.dumps(told),
-                    again=again,
-                )
-            )
-            if done.rowcount:
-                connection.execute(sa.delete(RESULT).where(RESULT.c.attempt == id))
-            if done.rowcount and self._has_room(connection, id, len(packed)):
+            now = self.now(connection)
+            has_it = (ATTEMPT.c.id == id) & _held_by(worker)
+            row = connection.execute(select(ATTEMPT.c.owner, ATTEMPT.c.assignment, ATTEMPT.c.told).where(has_it)).first()
+            values = {"score": verdict.score, "max_score": verdict.max_score, "verdict": text, "told": said}
+            values |= {"state": DONE, "lease": None, "ended": now, "again": again, "spent": _spent(now), "begun": None}
+            if row is None or not connection.execute(sa.update(ATTEMPT).where(has_it).values(**values)).rowcount:
+                return False
+            if row.told is None:
+                self._note_best(connection, row.owner, row.assignment, told)
+            else:
+                self._count_best(connection, row.owner, row.assignment)
+            self._alone_with(connection, row.owner)
+            size = len(text.encode()) + len(said.encode())
+            _take(connection, row.owner, ROOM, now, ROOM.taken(size), anyway=True)
+            connection.execute(sa.delete(RESULT).where(RESULT.c.attempt == id))
+            if _take(connection, row.owner, ROOM, now, ROOM.taken(len(packed))) is None:
                 connection.execute(sa.insert(RESULT).values(attempt=id, packed=packed))
-            return bool(done.rowcount)
-
-    def _has_room(self, connection: Connection, id: str, size: int) -> bool:
-        """Take room for so many bytes of an attempt's owner; returns whether there was any."""
-        owner = connection.execute(select(ATTEMPT.c.owner).where(ATTEMPT.c.id == id)).scalar_one()
-        self._alone_with(connection, owner)
-        return _take(connection, owner, ROOM, self.now(connection), ROOM.taken(size)) is None
+            return True
 
     def seeds(self, assignment: str) -> list[int]:
         """The seeds of all inputs on which attempts on an assignment are graded."""
@@ -572,7 +687,13 @@ class Record:
 
 def owner_of(visitor: Visitor) -> str:
     """Whose attempts a visitor's are: the student's, by whatever door, or else this door's person's."""
-    return f"student:{visitor.student}" if visitor.student else f"{visitor.door}:{visitor.subject}"[:255]
+    if visitor.student:
+        return f"student:{visitor.student}"
+    owner = f"{visitor.door}:{visitor.subject}"
+    if len(owner) <= LONGEST:
+        return owner
+    hashed = hashlib.sha256(visitor.subject.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{visitor.door} sha256:{hashed}"  # with a blank, unlike any that is short enough
 
 
 def _held_by(worker: str) -> sa.ColumnElement[bool]:
@@ -580,9 +701,32 @@ def _held_by(worker: str) -> sa.ColumnElement[bool]:
     return (ATTEMPT.c.worker == worker) & ATTEMPT.c.lease.is_not(None)
 
 
-def _let_wait(connection: Connection, which: sa.ColumnElement[bool]) -> None:
+def _let_wait(connection: Connection, which: sa.ColumnElement[bool], now: float) -> None:
     state = sa.case((ATTEMPT.c.again, DONE), else_=WAITING)
-    connection.execute(sa.update(ATTEMPT).where(which).values(state=state, worker=None, lease=None))
+    until = sa.case((ATTEMPT.c.lease < now, ATTEMPT.c.lease), else_=now)  # a desk that was killed does not say when
+    values = {"state": state, "worker": None, "lease": None, "spent": _spent(until), "begun": None}
+    connection.execute(sa.update(ATTEMPT).where(which).values(**values))
+
+
+def _spent(until: Any) -> sa.ColumnElement[float]:
+    """For how long an attempt has had a worker by then, all times together."""
+    return func.coalesce(ATTEMPT.c.spent, 0.0) + func.coalesce(until - ATTEMPT.c.begun, 0.0)
+
+
+def _cost() -> sa.ColumnElement[float]:
+    """The seconds of a worker that an attempt is counted with."""
+    return sa.case((ATTEMPT.c.spent > SHORT, ATTEMPT.c.spent), else_=SHORT)
+
+
+def _had(now: float, first: float, owners: sa.Select[Any]) -> sa.Subquery:
+    """What owners had of the workers: `served` seconds since `first`; `is_slow` says whether it was much lately."""
+    cost, since = _cost(), min(first, now - LATELY)
+    served = func.sum(sa.case((ATTEMPT.c.ended >= first, cost), else_=0.0))
+    lately = func.sum(sa.case((ATTEMPT.c.ended > now - LATELY, cost), else_=0.0))
+    stopped = func.max(sa.case((ATTEMPT.c.again & (ATTEMPT.c.ended > now - LATELY), 1), else_=0))
+    is_slow = sa.case((sa.or_(lately >= SLOW, stopped == 1), 1), else_=0)
+    query = select(ATTEMPT.c.owner, served.label("served"), is_slow.label("is_slow"))
+    return query.where(ATTEMPT.c.ended >= since, ATTEMPT.c.owner.in_(owners)).group_by(ATTEMPT.c.owner).subquery()
 
 
 def alembic_error() -> type[Exception]:
@@ -591,14 +735,17 @@ def alembic_error() -> type[Exception]:
     return CommandError
 
 
-def _take(connection: Connection, owner: str, bucket: Bucket, now: float, many: int = 1) -> float | None:
-    """Take so many from an owner's bucket; returns None, or in how many seconds there are as many again."""
-    if not many:
-        return None
+def _take(
+    connection: Connection, owner: str, bucket: Bucket, now: float, many: int = 1, anyway: bool = False
+) -> float | None:
+    """Take so many from an owner's bucket; returns None, or in how many seconds there are as many again.
+
+    `anyway`: it has happened, so it is taken even where there are not as many.
+    """
     where = (BUCKET.c.owner == owner) & (BUCKET.c.name == bucket.name)
     full = connection.execute(select(BUCKET.c.full).where(where)).scalar()
     then = max(full or 0.0, now) + many * bucket.every
-    if (over := then - now - bucket.most * bucket.every) > 1e-6:
+    if (over := then - now - bucket.most * bucket.every) > 1e-6 and not anyway:
         return over
     if full is None:
         connection.execute(sa.insert(BUCKET).values(owner=owner, name=bucket.name, full=then))
@@ -607,9 +754,14 @@ def _take(connection: Connection, owner: str, bucket: Bucket, now: float, many: 
     return None
 
 
-def _attempts() -> sa.Select[Any]:
-    left_out = {ATTEMPT.c.verdict.name, ATTEMPT.c.worker.name, ATTEMPT.c.lease.name, ATTEMPT.c.tries.name}
-    columns = [column for column in ATTEMPT.c if column.name not in left_out]
+OF_THE_QUEUE = {one.name for one in (ATTEMPT.c.verdict, ATTEMPT.c.worker, ATTEMPT.c.lease, ATTEMPT.c.tries)}
+OF_THE_QUEUE |= {ATTEMPT.c.begun.name, ATTEMPT.c.spent.name}
+
+
+def _attempts(told: bool = True) -> sa.Select[Any]:
+    """What an Attempt is made of; `told`: with what was told, which is most of it."""
+    columns = [column for column in ATTEMPT.c if column.name not in {*OF_THE_QUEUE, ATTEMPT.c.told.name}]
+    columns.append(ATTEMPT.c.told if told else sa.null().label(ATTEMPT.c.told.name))
     return select(*columns, PERSON.c.student, PERSON.c.name).join(PERSON, PERSON.c.id == ATTEMPT.c.person)
 
 

@@ -69,12 +69,23 @@ ATTEMPT = Table(
     Column("verdict", Text),  # JSON, with the points that count
     Column("told", Text),  # JSON: what the person was told of it first
     Column("again", Boolean, nullable=False, server_default=false()),  # it was stopped, and is to be graded once more
+    Column("begun", Double),  # when its grader began with it
+    Column("spent", Double),  # seconds for which it had a worker, all times together; None for what came before
     UniqueConstraint("owner", "assignment", "number", name=f"{PREFIX}attempt_is_one"),
     Index(f"{PREFIX}attempt_queue", "state", "arrived"),
     Index(f"{PREFIX}attempt_class", "assignment", "arrived"),
     Index(f"{PREFIX}attempt_turns", "owner", "ended"),
     Index(f"{PREFIX}attempt_again", "again", "arrived"),
     Index(f"{PREFIX}attempt_ended", "ended"),
+)
+
+BEST = Table(  # the most points that an owner was told of an exercise: pages need not read all attempts
+    f"{PREFIX}best",
+    METADATA,
+    Column("owner", String(255), primary_key=True),
+    Column("assignment", String(255), primary_key=True),
+    Column("exercise", String(255), primary_key=True),
+    Column("score", Double, nullable=False),
 )
 
 RESULT = Table(  # what grading made besides the verdict, as grading/store.py keeps it

@@ -13,7 +13,7 @@ from autograder.desk import bodies, pages, painter
 from autograder.desk import record as records
 from autograder.desk.app import STREAMS, News, _events
 from autograder.desk.painter import Painter
-from autograder.desk.record import FLOOD, Bucket, Record, Rules, TooMany
+from autograder.desk.record import FLOOD, ROOM, Bucket, Record, Rules, TooMany
 from autograder.desk.visitors import STUDENT, Refused, Visitor
 from autograder.verdict import Graded, Outcome, Verdict
 
@@ -93,7 +93,7 @@ def test_streams_that_are_begun_at_once_are_no_more_than_others(desk, handed_out
 
 def test_one_cannot_fill_the_disk(tmp_path):
     record = Record(f"sqlite:///{tmp_path}/desk.db")
-    rules = Rules("names", required=(Bucket("all", 60, 0.0), Bucket("large", 3, 600.0, 10_000)))
+    rules = Rules("names", required=(Bucket("all", 60, 0.0), Bucket("large", 5, 600.0, 10_000)))
     ada, bela = (Visitor("links", name, name, name, STUDENT) for name in ("ada", "bela"))
 
     def fills(who, many=1):
@@ -103,14 +103,38 @@ def test_one_cannot_fill_the_disk(tmp_path):
         fills(ada, 2), fills(ada)
         with pytest.raises(TooMany) as over:
             fills(ada)
-        assert over.value.what == FLOOD and 500 < over.value.again <= 600
-        record.hand_in(ada, "02", None, b"x" * 100_000, rules)  # needs next to nothing
+        assert over.value.what == FLOOD and 1100 < over.value.again <= 1200
+        with pytest.raises(TooMany):
+            record.hand_in(ada, "02", None, b"x" * 100_000, rules)  # needs little, which is not nothing
         fills(bela)
-        assert len(record.attempts("student:ada")) == 3
+        assert len(record.attempts("student:ada")) == 2
+
+
+@pytest.mark.parametrize("size", [1, 5_000, 2**20 - 1, 2**20, 3 * 2**20 + 1])
+def test_what_is_stored_is_charged_in_full_whatever_its_size(size):
+    assert ROOM.taken(size) * ROOM.size >= size, "never rounded down"
+    assert ROOM.most * ROOM.size == 500 * 2**20 and ROOM.size / ROOM.every * 86400 == pytest.approx(288 * 2**20)
+
+
+@pytest.mark.parametrize("size", [2_000, 60_000, 900_000])
+def test_many_that_are_small_fill_no_more_than_few_that_are_large(tmp_path, monkeypatch, size):
+    """A hand-in below a MiB took nothing: one student could store 4.5 GB a day."""
+    clock = [1000.0]
+    monkeypatch.setattr(Record, "now", lambda self, connection: clock[0])
+    room = Bucket("large", 500, 300.0 * 4096 / 2**20, 4096)  # 2 MB at once
+    record, stored = Record(f"sqlite:///{tmp_path}/desk.db"), 0
+    ada = Visitor("links", "ada", "ada", "Ada", STUDENT)
+    with contextlib.closing(record):
+        for _ in range(200):
+            clock[0] += 20.0
+            with contextlib.suppress(TooMany):
+                stored += len(record.hand_in(ada, "02", None, os.urandom(size), Rules("names", required=(room,))).id) and size
+    allowed = room.most * room.size + 200 * 20.0 / room.every * room.size
+    assert stored <= allowed, f"{stored} bytes stored, {allowed:.0f} allowed"
 
 
 def test_one_cannot_fill_the_disk_with_outputs(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "ROOM", Bucket("large", 2, 600.0, 10_000))
+    monkeypatch.setattr(records, "ROOM", Bucket("large", 6, 600.0, 10_000))
     record = Record(f"sqlite:///{tmp_path}/desk.db")
     ada = Visitor("links", "ada", "ada", "Ada", STUDENT)
     with contextlib.closing(record):
@@ -121,4 +145,6 @@ def test_one_cannot_fill_the_disk_with_outputs(tmp_path, monkeypatch):
             large = {0: [{"output_type": "stream", "name": "stdout", "text": os.urandom(12_000).hex()}]}
             assert record.finish(attempt.id, "desk", Graded(verdict, [], large if number < 3 else {}), [])
             assert record.verdict(attempt.id) == verdict, "the verdict is always kept"
-            assert (record.graded(attempt.id) is None) == (number == 2), "what is small, too"
+            assert (record.graded(attempt.id) is None) == (number >= 2), "what is small needs room, too"
+        with pytest.raises(TooMany):  # verdicts are charged, even where there is no room
+            record.require("student:ada", [records.ROOM])

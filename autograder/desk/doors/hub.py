@@ -30,7 +30,7 @@ from ...verdict import printable
 from ..keys import PREFIX
 from ..sessions import Sessions, is_navigation
 from ..visitors import INSTRUCTOR, STUDENT, Refused, Visitor
-from .people import EMAIL, ID, People
+from .people import EMAIL, ID, People, is_newcomer
 from .personal import bearer
 
 NAME = "hub"
@@ -143,14 +143,14 @@ class HubDoor:
         if teaches or self.settings.admins and model.get("admin") is True:
             return Visitor(NAME, name, "", name, INSTRUCTOR)
         student = self._student(name)
-        return Visitor(NAME, name, student, self.people.name(student) if student else name, STUDENT)
+        is_known = student and not is_newcomer(student)
+        return Visitor(NAME, name, student, self.people.name(student) if is_known else name, STUDENT)
 
     def _student(self, name: str) -> str:
         """The id of the student who is a user; "" if nobody on the roster is."""
         if isinstance(self.settings.students, Mapping):
-            return self.people.student(ID, str(self.settings.students.get(name, "")))
-        found = self.people.student(self.settings.students, name)
-        return found or self.people.newcomer(name)
+            return self.people.row(str(self.settings.students.get(name, "")))
+        return self.people.student(self.settings.students, name) or self.people.otherwise(NAME, name, name)
 
     # --- the Hub's word -------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ from ..tables import NONCE
 from ..visitors import INSTRUCTOR, STUDENT, Refused, Visitor
 from .http import Down, Patient
 from .lti_services import Services, same_platform
-from .lti_settings import CUSTOM, EMAIL, MEMBERSHIP, SOURCEDID, SUB, Platform
+from .lti_settings import CUSTOM, EMAIL, MEMBERSHIP, SOURCEDID, SUB, Platform, with_numbers
 from .pages import form
 from .people import EMAIL as BY_EMAIL
 from .people import ID, NUMBER, People
@@ -58,6 +58,7 @@ THREADS = 8  # that may wait for platforms at once: the others go on serving pag
 KEYS_LAST = 3600.0  # seconds for which a platform's keys are taken for its keys
 KEYS_AGAIN = 30.0  # seconds after which they may be asked for again, for a launch with a key that is new
 LONGEST = 255  # characters of a person's id, as the standard has it
+HASHED = "sha256 "  # begins what stands for a longer id: one that begins so itself is hashed, too
 AGAIN = "Open the desk from your course again."
 
 
@@ -71,6 +72,7 @@ class LtiDoor:
         self.record = record
         self.people = people
         self.platforms = {(platform.issuer, platform.client_id): platform for platform in platforms}
+        self.numbered = with_numbers(platforms)
         self.config = tool_config(platforms, record)
         self.keys = KeySets()
         self._threads = CapacityLimiter(THREADS)
@@ -218,26 +220,28 @@ class LtiDoor:
     def _student(self, platform: Platform, claims: Mapping[str, Any], subject: str) -> str:
         """The student's id in the course; "" if the platform says nothing that the roster has."""
         value = vouched(platform, claims)
-        if platform.student == EMAIL:
-            found = {self.people.student(BY_EMAIL, value)}
-        else:
-            found = {self.people.student(by, value) for by in (NUMBER, ID)}
-        found -= {""}
+        found = {self.people.student(by, value) for by in self._columns(platform)} - {""}
         if len(found) == 1:
             return found.pop()
-        noted = self.people.noted(NAME, subject)  # by the platform's own list of members, see lti_services
-        if not found and noted is not None and noted.student:
-            return noted.student
-        return "" if found else self.people.newcomer(value)
+        return "" if found else self.people.otherwise(NAME, subject, value)
+
+    def _columns(self, platform: Platform) -> list[str]:
+        """Which columns of the roster have what names a platform's students.
+
+        The id in the course is the instructor's: the institution's id may be it, and a platform's own number is not.
+        """
+        if platform.student == EMAIL:
+            return [BY_EMAIL]
+        return [NUMBER] * (platform in self.numbered) + [ID] * (platform.student == SOURCEDID)
 
 
 def subject_of(platform: Platform, sub: str) -> str:
     """The door's id for a person: who vouches, and for whom."""
     subject = json.dumps([platform.issuer, platform.client_id, sub])
-    if len(subject) <= LONGEST:
+    if len(subject) <= LONGEST and not sub.startswith(HASHED):
         return subject
     hashed = hashlib.sha256(sub.encode("utf-8", "replace")).hexdigest()
-    return json.dumps([platform.issuer, platform.client_id, f"sha256 {hashed}"])
+    return json.dumps([platform.issuer, platform.client_id, f"{HASHED}{hashed}"])
 
 
 def vouched(platform: Platform, claims: Mapping[str, Any]) -> str:

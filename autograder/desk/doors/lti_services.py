@@ -34,9 +34,7 @@ from ..record import Attempt, Record
 from ..tables import DELIVERY, LTI, PERSON
 from ..visitors import Refused, Visitor
 from .http import Down, Patient
-from .lti_settings import EMAIL, MEMBERSHIP, SUB, Platform
-from .people import EMAIL as BY_EMAIL
-from .people import NUMBER, People
+from .lti_settings import MEMBERSHIP, SOURCEDID, SUB, Platform
 
 LOG = logging.getLogger(__name__)
 AGS = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
@@ -181,19 +179,20 @@ def _member(said: Any) -> Member | None:
     return Member(sub, given, family, text("email"), text("lis_person_sourcedid"), is_learner)
 
 
-def as_table(platform: Platform, found: Iterable[Member]) -> Table:
-    """The learners as a table that `lms/roster.py` takes in. Their id in the system is what names them at launch."""
-    ids: dict[str, Callable[[Member], str]] = {SUB: lambda m: m.sub, EMAIL: lambda m: ""}
-    lms_id = ids.get(platform.student, lambda m: m.sourcedid)
-    rows = [["", m.given_name, m.family_name, m.email, lms_id(m)] for m in found if m.is_learner]
+def as_table(platform: Platform, found: Iterable[Member], numbered: bool = True) -> Table:
+    """The learners as a table that `lms/roster.py` takes in. Their id in the system is what names them at launch.
+
+    It is left out unless the roster's are this platform's (`numbered`), and for a custom parameter, which a list of
+    members does not say.
+    """
+    rows = [["", m.given_name, m.family_name, m.email, _number(platform, m, numbered)] for m in found if m.is_learner]
     return Table(Path(platform.origin), list(COLUMNS), rows)
 
 
-def named_by(people: People, platform: Platform, member: Member) -> str:
-    """The student of the roster who is a member, by the id or the address that the platform has; "" if nobody is."""
-    if platform.student == EMAIL:
-        return people.student(BY_EMAIL, member.email)
-    return people.student(NUMBER, member.sub if platform.student == SUB else member.sourcedid)
+def _number(platform: Platform, member: Member, numbered: bool) -> str:
+    if not numbered or platform.student not in (SUB, SOURCEDID):
+        return ""
+    return member.sub if platform.student == SUB else member.sourcedid
 
 
 def same_platform(platform: Platform) -> Callable[[str], bool]:

@@ -23,6 +23,7 @@ class Platform:
 
     `student` says what of a launch names the student of the roster: "sourcedid" (the id that the institution gives),
     "email" (only where the platform has verified all addresses), "sub", or "custom:NAME", a custom parameter.
+    `numbers` says that the roster's `lms_user_id` are this platform's (`with_numbers` decides where none says so).
     `instructors` are the roles, as the standard writes them, that make somebody an instructor.
     `in_frame`: the platform shows the desk in a frame of its own page.
     """
@@ -37,6 +38,14 @@ class Platform:
     student: str = SOURCEDID
     instructors: Sequence[str] = INSTRUCTORS
     in_frame: bool = False
+    numbers: bool = False
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """Whose ids name its students: those of the institution, or the platform's own."""
+        if self.student in (SOURCEDID, EMAIL):
+            return (SOURCEDID,)
+        return (self.issuer,) if self.student == SUB else (self.issuer, self.client_id, self.student)
 
     @property
     def origin(self) -> str:
@@ -53,7 +62,19 @@ def platforms(given: object) -> list[Platform]:
     for name in names:
         if names.count(name) > 1:
             raise CourseError(f"{WHERE} has the issuer {name[0]} with the client {name[1]} twice.")
+    if len({one.namespace for one in found if one.numbers}) > 1:
+        raise CourseError(f"{WHERE}: 'numbers' can be True for one platform alone: whose ids are the roster's?")
     return found
+
+
+def with_numbers(registered: Sequence[Platform]) -> list[Platform]:
+    """The platforms whose ids the roster's `lms_user_id` are: one column cannot have those of two.
+
+    Those that say so, or else the first one, with others that have the same ids.
+    """
+    own = [one for one in registered if one.student != EMAIL]
+    chosen = next((one for one in own if one.numbers), own[0] if own else None)
+    return [one for one in own if chosen and one.namespace == chosen.namespace]
 
 
 def _platform(given: Mapping[str, Any]) -> Platform:
@@ -70,6 +91,9 @@ def _platform(given: Mapping[str, Any]) -> Platform:
             raise CourseError(f"{WHERE}: {name!r} should be an address that begins with https://, not {value!r}.")
         if not name.endswith("_url") and len(value) > LONGEST:
             raise CourseError(f"{WHERE}: {name!r} has more than {LONGEST} characters.")
+    for name in ("in_frame", "numbers"):
+        if not isinstance(given.get(name, False), bool):
+            raise CourseError(f"{WHERE}: {name!r} should be True or False.")
     for name in ("deployment_ids", "instructors"):
         values = given.get(name, INSTRUCTORS if name == "instructors" else None)
         if not isinstance(values, Sequence) or isinstance(values, str) or not all(isinstance(v, str) for v in values):

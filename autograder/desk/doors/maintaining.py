@@ -66,16 +66,15 @@ def _take_members(opened: Opened, runs: NbgraderCourse) -> None:
         raise UsageError("--members needs c.Desk.lti in nbgrader_config.py: docs/desk_lms.md shows how.")
     platform, address = _offered(opened)
     found = lti_services.members(opened.lti.config, platform, address)
-    table = lti_services.as_table(platform, found)
+    learners = [member for member in found if member.is_learner]
+    table = lti_services.as_table(platform, learners, platform in opened.lti.numbered)
     taken, others = roster.take(table, runs, Store(runs.root))
     opened.people.refresh()
     noted = 0
-    for member in filter(lambda member: member.is_learner, found):
-        known = lti_services.named_by(opened.people, platform, member)
-        if known:
-            visitor = Visitor(NAME, subject_of(platform, member.sub), known, member.name, "student")
-            opened.people.admit(visitor, lti_services.same_platform(platform))
-            noted += 1
+    for member, student in zip(learners, taken, strict=True):  # who is who is said by the list, row by row
+        visitor = Visitor(NAME, subject_of(platform, member.sub), student.id, member.name, "student")
+        opened.people.admit(visitor, lti_services.same_platform(platform))
+        noted += 1
     print(f"{_times(len(taken), 'student')} of the platform's course in the gradebook, {noted} with their account.")
     if others:
         print(f"Not in the platform's course: {', '.join(student.id for student in others)}.")

@@ -111,6 +111,11 @@ def open_doors(
                 "c.Desk.hub is set, but no JupyterHub is there: start the desk as its service, see docs/desk_hub.md."
             )
         opened.doors.append(HubDoor(sessions, people, settings))
+    if shared := people.separate():
+        LOG.warning(
+            "Accounts of several places were taken for one person until now, and no longer are: %s. See docs/desk.md.",
+            ", ".join(sorted(shared)),
+        )
     if not sessions.is_secure and not _is_local(place):
         LOG.warning(
             "The desk is not reached by https:// as far as it knows: set c.Desk.address, or others can listen in."

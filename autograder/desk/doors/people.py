@@ -1,7 +1,16 @@
-"""Which student of the course somebody is, and whether that is who was noted when they came first."""
+"""Which student of the course somebody is, and whether that is who was noted when they came first.
+
+Each authority has ids of its own: the instructor's roster, the Hub, each learning platform. Two of them that are spelt
+alike are two people, unless the roster says otherwise. So who is on no roster has an id that is made of the authority
+and its whole name for the person (`newcomer_id`), and no other account can be given it.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +21,7 @@ from sqlalchemy import select, update
 from ...intake.identity import address
 from ...intake.people import clean
 from ..tables import PERSON
-from ..visitors import INSTRUCTOR, Refused, Visitor
+from ..visitors import INSTRUCTOR, STUDENT, Refused, Visitor
 
 if TYPE_CHECKING:
     from ...intake.people import Roster, Student
@@ -21,6 +30,39 @@ if TYPE_CHECKING:
 ID, EMAIL, NUMBER = BY = ("id", "email", "number")  # what of a student a door may be told
 FRESH = 15.0  # seconds after which the roster is read again
 ALL: Callable[[str], bool] = lambda subject: True  # noqa: E731
+LONGEST = 40  # characters that a newcomer's id begins with, for readers
+NEWCOMER = re.compile(r"[^~]+~[a-z]+-([a-z2-7]{16})")  # no id that is made of a name has the sign ~
+VOUCH = ("hub", "lti")  # the doors whose people need not be on the roster
+
+
+def newcomer_id(door: str, subject: str, value: str = "") -> str:
+    """The course's id for somebody on no roster: `ada~hub-3f5w…`, by the `subject` that their door has for them.
+
+    `value` is what they call themselves, for readers alone.
+    """
+    named = (clean(value)[:LONGEST].rstrip(".-") or "somebody").replace("~", "-")
+    return f"{named}~{door}-{_digest(door, subject)}"
+
+
+def is_newcomer(student: str) -> bool:
+    """Whether an id of the course is one that `newcomer_id` makes."""
+    return NEWCOMER.fullmatch(student) is not None
+
+
+def _digest(door: str, subject: str) -> str:
+    """80 bits by which a newcomer's id is that of one subject of one door."""
+    hashed = hashlib.sha256(json.dumps([door, subject]).encode()).digest()
+    return base64.b32encode(hashed[:10]).decode().lower()
+
+
+def authority_of(door: str, subject: str) -> tuple[str, ...]:
+    """Who vouches for a subject: the door, and the platform behind it."""
+    if door != "lti":
+        return (door,)
+    try:
+        return (door, *map(str, json.loads(subject)[:2]))
+    except (ValueError, TypeError):
+        return (door, subject)
 
 
 class People:
@@ -34,6 +76,7 @@ class People:
         self._until = 0.0
         self._by: dict[str, dict[str, set[str]]] = {}
         self.students: dict[str, Student] = {}
+        self.all: dict[str, Student] = {}  # with those who were dropped
 
     def student(self, by: str, value: str) -> str:
         """The id of the one student whose `by` (one of BY) is the value; "" if there is none, or more than one."""
@@ -41,14 +84,34 @@ class People:
         found = self._by[by].get(_alike(by, value), set()) if value else set()
         return next(iter(found)) if len(found) == 1 else ""
 
-    def newcomer(self, value: str) -> str:
-        """The id for somebody who is not on the roster, where everybody is let in; "" if there is none.
+    def row(self, student: str) -> str:
+        """The id of the student of the roster that the instructor means by an id, a newcomer's too; or ""."""
+        self._refresh()
+        return student if student in self.all else self.student(ID, student)
 
-        It is none of the roster's, whatever `value` reads like: that would make them that student.
+    def otherwise(self, door: str, subject: str, value: str) -> str:
+        """The student that an account is whose `value` the roster does not have, or "".
+
+        That is who was noted for it, by a list of members or before; else, where everybody is let in, a newcomer.
         """
         self._refresh()
-        made = clean(value) if self.everybody else ""
-        return "" if made in self.students else made
+        noted = self.noted(door, subject)
+        if noted is not None and noted.student and self._stays(noted, value):
+            return noted.student
+        return newcomer_id(door, subject, value) if self.everybody and value else ""
+
+    def _stays(self, noted: Visitor, value: str) -> bool:
+        """Whether an account is still who was noted for it.
+
+        Earlier versions took a value for an id of the roster, or made a newcomer's id of it alone: what came of that
+        stays with the account, unless the roster describes another person by that id.
+        """
+        row = self.all.get(noted.student)
+        if is_newcomer(noted.student):
+            return noted.student.endswith(_digest(noted.door, noted.subject))
+        if clean(noted.student) != clean(value) or row is None or not row.is_known:
+            return True
+        return not self.everybody and row.lms_user_id in ("", value)
 
     def name(self, student: str) -> str:
         """The name of a student for display, or the id."""
@@ -73,13 +136,14 @@ class People:
         with self._lock:
             if time.monotonic() < self._until:
                 return
-            students, by = {}, {kind: dict[str, set[str]]() for kind in BY}
-            for student in self._read():
-                students[student.id] = student
-                for kind, value in ((ID, student.id), (EMAIL, student.email), (NUMBER, student.lms_user_id)):
+            roster = self._read()
+            by = {kind: dict[str, set[str]]() for kind in BY}
+            for student in roster.all.values():  # who was dropped is no newcomer
+                id = "" if is_newcomer(student.id) else student.id  # in the gradebook once graded, and nobody else's
+                for kind, value in ((ID, id), (EMAIL, student.email), (NUMBER, student.lms_user_id)):
                     if value:
                         by[kind].setdefault(_alike(kind, value), set()).add(student.id)
-            self.students, self._by = students, by
+            self.students, self.all, self._by = {one.id: one for one in roster}, roster.all, by
             self._until = time.monotonic() + FRESH
 
     # --- who may come in --------------------------------------------------------------------------
@@ -122,6 +186,47 @@ class People:
                 )
             if subject != visitor.subject and student == visitor.student and same_authority(subject):
                 raise Refused(_taken(visitor), 403)
+        if self._is_bare(visitor.student) and self._of_others(visitor):
+            raise Refused(_taken(visitor), 403)
+
+    def _is_bare(self, student: str) -> bool:
+        """Whether an id may be a newcomer's of an earlier version: it is all that the roster has of a student."""
+        row = self.all.get(student)
+        return self.everybody and not is_newcomer(student) and row is not None and not row.is_known
+
+    def _of_others(self, visitor: Visitor) -> bool:
+        """Whether another authority's account was noted as the visitor's student."""
+        mine = authority_of(visitor.door, visitor.subject)
+        noted = _vouched().where(PERSON.c.student == visitor.student)
+        with self.record.reading() as connection:
+            rows = connection.execute(noted).all()
+        return any(authority_of(row.door, row.subject) != mine for row in rows)
+
+    def separate(self) -> list[str]:
+        """Make accounts of several authorities that an earlier version took for one newcomer several again.
+
+        The account that came first keeps the id. The others get ids of their own, and the attempts that they have made;
+        where the gradebook has the id, the instructor has to say whose it is. Returns the ids that were shared.
+        """
+        self._refresh()
+        with self.record.reading() as connection:
+            rows = connection.execute(_vouched().where(PERSON.c.student != "").order_by(PERSON.c.id)).all()
+        first: dict[str, tuple[str, ...]] = {}
+        shared = []
+        for row in rows:
+            known = self.all.get(row.student)
+            if is_newcomer(row.student) or (known is not None and known.is_known):
+                continue
+            who = authority_of(row.door, row.subject)
+            if not self.everybody or first.setdefault(row.student, who) == who:
+                continue
+            new = newcomer_id(row.door, row.subject, row.student) if known is None else ""
+            with self.record.writing() as connection:
+                connection.execute(update(PERSON).where(PERSON.c.id == row.id).values(student=new))
+            if new:
+                self.record.hand_over(row.id, f"student:{row.student}", f"student:{new}")
+            shared.append(row.student)
+        return shared
 
     def _noted(self, visitor: Visitor) -> list[tuple[int, str, str]]:
         """(number, subject, student) of the visitor and of all whom the same door has noted as the same student."""
@@ -149,6 +254,12 @@ class People:
             who &= PERSON.c.id == person
         with self.record.writing() as connection:
             return connection.execute(update(PERSON).where(who).values(student="")).rowcount
+
+
+def _vouched():
+    """The accounts of students by doors whose people need not be on the roster."""
+    columns = (PERSON.c.id, PERSON.c.door, PERSON.c.subject, PERSON.c.student)
+    return select(*columns).where(PERSON.c.door.in_(VOUCH), PERSON.c.role == STUDENT)
 
 
 def _alike(by: str, value: str) -> str:
