@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
-import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from .. import course
 from ..errors import DISK, UserError
 from . import answers, bodies, handing, pages
 from .costs import ADDRESS, PERSON, PRICE, Costs, address_of
+from .logs import Log
 from .record import DONE, Attempt, Record, owner_of
 from .settings import Settings
 from .visitors import FORM_TOKEN, INSTRUCTOR, Door, Guard, Refused, Visitor
@@ -55,7 +55,6 @@ HEADERS = {
 }
 
 Result = TypeVar("Result")
-log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -117,6 +116,7 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> Starlette:
     app.state.readers = CapacityLimiter(READERS)
     app.state.shown = CapacityLimiter(SHOWN)
     app.state.costs = Costs()
+    app.state.log = Log(__name__)
     return app
 
 
@@ -171,6 +171,11 @@ async def visitor_of(request: Request, role: str | None = None) -> Visitor:
 def costs_of(request: Request) -> Costs:
     """What requests to this application cost."""
     return request.app.state.costs
+
+
+def log_of(request: Request) -> Log:
+    """Where what goes wrong is said."""
+    return request.app.state.log
 
 
 async def _work(
@@ -431,7 +436,7 @@ async def _http_error(request: Request, problem: Exception) -> Response:
 
 
 async def _no_database(request: Request, problem: Exception) -> Response:
-    log.error("the records cannot be reached: %s", str(getattr(problem, "orig", problem)).split("\n")[0])
+    log_of(request).error("the records cannot be reached: %s", str(getattr(problem, "orig", problem)).split("\n")[0])
     full = any(word in str(problem) for word in ("disk is full", "No space left", "could not extend file"))
     if full:
         return await _said(request, "The desk's disk is full: nothing was received. Tell your instructor.", 507)
@@ -442,13 +447,13 @@ async def _no_disk(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, OSError)
     if problem.errno not in DISK:
         return await _mistake(request, problem)
-    log.error("%s", problem)
+    log_of(request).error("%s", problem)
     return await _said(request, "The desk's disk is full: nothing was received. Tell your instructor.", 507)
 
 
 async def _mistake(request: Request, problem: Exception) -> Response:
     if isinstance(problem, UserError):
-        log.error("%s", problem)
+        log_of(request).error("%s", problem)
         return await _said(request, "The course has a mistake, of which the log tells: tell your instructor.", 503)
     if isinstance(problem, ClientDisconnect):
         return Response(status_code=400)
@@ -464,6 +469,14 @@ async def _said(request: Request, sentence: str, status: int, again: float | Non
     entrances = [door.entrance() for door in desk.doors] if status == 401 else []
     text = pages.problem(desk, sentence, [one for one in entrances if one])
     return Response(text, status, media_type="text/html; charset=utf-8", headers=headers)
+
+
+def _where(problem: BaseException) -> tuple[str, int]:
+    """Which error it is, by its type and the line that raised it."""
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return type(problem).__name__, trace.tb_lineno if trace else 0
 
 
 class _WithHeaders:
@@ -497,7 +510,7 @@ class _WithHeaders:
         try:
             await self.app(scope, receive, with_headers)
         except Exception as problem:
-            log.error("internal error", exc_info=problem)
+            scope["app"].state.log.error("internal error", kind=_where(problem), exc_info=problem)
             if not has_begun:
                 answer = await _said(Request(scope, receive), INTERNAL_ERROR, 500)
                 await answer(scope, receive, with_headers)

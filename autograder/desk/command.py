@@ -6,7 +6,6 @@ import contextlib
 import functools
 import logging
 import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from ..errors import UsageError
 from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
-from . import deliveries, instructor, released, server
+from . import deliveries, instructor, logs, released, server
 from .app import Desk, make_app
 from .classbook import ClassBook
 from .doors import maintaining, opening
@@ -35,7 +34,7 @@ DATABASE = "desk.db"  # beside the gradebook
 
 def run(options: Any, device: str) -> int:
     """Open the desk and serve until it is stopped."""
-    logging.basicConfig(format="autograder: %(message)s", level=logging.WARNING, stream=sys.stderr)
+    logging.basicConfig(level=logging.WARNING, handlers=[logs.Handler()])
     if options.me and options.host not in (None, HOST):
         raise UsageError("--me is for this machine alone: it takes no --host.")
     if options.demo:

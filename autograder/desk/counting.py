@@ -19,10 +19,10 @@ def counted(attempts: Sequence[Attempt], counts: str, due: datetime | None) -> A
 
     Attempts on one exercise alone do not count. Of the best, which must be graded, the later one counts.
     """
-    whole = sorted((one for one in attempts if one.exercise is None), key=lambda one: one.number)
+    whole = sorted((one for one in attempts if one.exercise is None), key=lambda one: (one.arrived, one.number))
     if counts != LATEST:
         whole = [one for one in whole if not is_late(one, due)]
     if counts == BEST:
         graded = [one for one in whole if one.state == DONE and one.score is not None]
-        return max(graded, key=lambda one: (one.score or 0.0, one.number), default=None)
+        return max(graded, key=lambda one: (one.score or 0.0, one.arrived, one.number), default=None)
     return whole[-1] if whole else None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from cachetools import LRUCache
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -42,6 +43,7 @@ FIELDS = 4  # of the form, at most
 LARGEST = 64 * 1024  # bytes of it
 
 ESSENCES = Essences()
+CODES: LRUCache[tuple[str, str, str], str] = LRUCache(200)  # the code that is shown of groups, by its notebook
 
 
 def routes() -> Sequence[BaseRoute]:
@@ -166,10 +168,15 @@ def _cells(desk: Desk, about: course.Assignment, found: Overview, student: str) 
 
 
 def _code_of(desk: Desk, about: course.Assignment, found: Overview, group: Group) -> str:
-    try:
-        return shown(code_of(_cells(desk, about, found, group.students[0]), group.exercise))
-    except (Unreadable, KeyError):
-        return ""
+    """The code of one of a group, which is read once: a page is fetched again and again, and a notebook may be large."""
+    attempt = found.newest.get(group.students[0])
+    key = (about.name, attempt.sha256 if attempt else "", group.exercise)
+    if key not in CODES:
+        try:
+            CODES[key] = shown(code_of(_cells(desk, about, found, group.students[0]), group.exercise))
+        except (Unreadable, KeyError):
+            CODES[key] = ""
+    return CODES[key]
 
 
 # --- naming ---------------------------------------------------------------------------------------

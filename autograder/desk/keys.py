@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, delete, insert, select, update
 
 from .tables import KEY, PERSON
 from .visitors import Visitor
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 LINK, PERSONAL = KINDS = ("link", "key")
 PREFIX = "desk-"  # of a personal key, by which it is told from a token of the Hub
 BYTES = 32  # of chance in each: nobody guesses one
-LONGEST = 100  # characters of what may be one
+LENGTH = 43  # characters that these make
+SECRET = re.compile(rf"(?:{re.escape(PREFIX)})?[A-Za-z0-9_-]{{{LENGTH}}}")
+KEPT = 10  # of a person and a kind, of those that were replaced or ended: for what is said of them
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,10 @@ class Keys:
         row = {"hash": hashed(secret), "kind": kind, "person": person, "made": now, "ends": now + lasts}
         with self.record.writing() as connection:
             connection.execute(insert(KEY).values(**row, revoked=False))
+            ended = select(KEY.c.hash).where(KEY.c.kind == kind, KEY.c.person == person, KEY.c.revoked)
+            too_many = connection.execute(ended.order_by(KEY.c.made.desc()).offset(KEPT)).scalars().all()
+            if too_many:
+                connection.execute(delete(KEY).where(KEY.c.hash.in_(too_many)))
         return secret
 
     def renew(self, kind: str, person: int, lasts: float) -> str:
@@ -65,7 +72,7 @@ class Keys:
 
     def find(self, kind: str, secret: str) -> Held | None:
         """The link or key that this is, valid or not; None if it is none."""
-        return self.by_hash(kind, hashed(secret)) if len(secret) <= LONGEST else None
+        return self.by_hash(kind, hashed(secret)) if SECRET.fullmatch(secret) else None
 
     def by_hash(self, kind: str, hash: str) -> Held | None:
         """The link or key with a hash, valid or not; None if there is none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import math
 import os
 import secrets
@@ -29,6 +28,7 @@ from ..groups import names
 from ..groups.names import is_unnamed
 from ..verdict import CREDIT, FULL, Graded, Outcome, Verdict, settled
 from . import telling
+from .logs import Log
 from .record import LEASE, Attempt, Record
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ LOOK = 0.5  # seconds between two looks for what another desk has received, or h
 AGAIN = 20.0  # seconds after which what stopped a worker, or an assignment, is tried again
 NO_WORKERS = "The machines that grade cannot be used; your instructor can see why."
 INTERNAL_ERROR = "An internal error stops the grading."
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,7 @@ class Queue:
         self.record = record
         self.grading = grading
         self.heard = heard
+        self.log = Log(__name__)
         self.name = f"{socket.gethostname()[:30]}-{os.getpid()}-{secrets.token_hex(4)}"
         self.early: dict[str, dict[str, Outcome]] = {}  # outcomes of attempts in grading, by exercise
         self.problems: dict[str, str] = {}  # why nothing is graded now, for students: by assignment, "" for all
@@ -99,7 +98,7 @@ class Queue:
         try:
             self.record.give_back(self.name)
         except SQLAlchemyError as problem:
-            log.warning("what was begun is graded again after %g s (%s)", LEASE, first_line(problem))
+            self.log.warning("what was begun is graded again after %g s (%s)", LEASE, first_line(problem))
 
     def wake(self) -> None:
         """Say that something has arrived."""
@@ -126,7 +125,7 @@ class Queue:
             try:
                 self.record.renew(self.name, list(self.early))
             except SQLAlchemyError as problem:
-                log.warning("the records cannot be reached (%s)", first_line(problem))
+                self.log.warning("the records cannot be reached (%s)", first_line(problem))
 
     def _waited(self, seconds: float) -> bool:
         """Wait so long; returns at once, with True, when the desk ends."""
@@ -145,13 +144,13 @@ class Queue:
                         if not self._grade_next(engine):
                             self._wait_for_news()
             except SQLAlchemyError as problem:
-                log.error("the records cannot be reached (%s)", first_line(problem))
+                self.log.error("the records cannot be reached (%s)", first_line(problem))
                 self._waited(1.0)
             except Exception as problem:
                 known = isinstance(problem, UserError)
                 self.problems[""] = NO_WORKERS if known else INTERNAL_ERROR
                 self.fault = str(problem) if known else INTERNAL_ERROR
-                log.error("nothing is graded: %s", problem, exc_info=not known)
+                self.log.error("nothing is graded: %s", problem, exc_info=not known)
                 self._waited(AGAIN if known else LEASE)
 
     def engine(self) -> Engine:
@@ -208,7 +207,7 @@ class Queue:
 
     def claimed(self) -> Attempt | None:
         """The attempt whose turn it is, if there is one."""
-        return self.record.claim(self.name, self._unfit())
+        return self.record.claim(self.name, self._unfit(), rests=True)
 
     def _unfit(self) -> list[str]:
         """The assignments that cannot be graded at present."""
@@ -241,7 +240,7 @@ class Queue:
                 for sentence in gate.require(assignment, judge, self.grading.points, results, seed):
                     log.warning(sentence)
             except CourseError as problem:
-                log.error("%s is not graded: %s", name, problem)
+                self.log.error("%s is not graded: %s", name, problem, kind=name)
                 self.problems[name] = "This assignment cannot be graded yet, by a mistake in it: tell your instructor."
                 self.faulty[name] = time.monotonic() + AGAIN
             else:
@@ -261,7 +260,7 @@ class Queue:
         told = [telling.told(outcome, attempt.level, attempt.withheld) for outcome in named.exercises]
         again = not (graded.final or task.alone)
         if not self.record.finish(attempt.id, self.name, graded, told, again):
-            log.warning("another desk has graded %s meanwhile", attempt.id)
+            self.log.warning("another desk has graded %s meanwhile", attempt.id)
         self.early.pop(attempt.id, None)
         self.heard(attempt.id)
 
@@ -275,7 +274,7 @@ class Queue:
                 self._grade_examples(results, verdict.assignment, [verdict.seed], engine)
             return results.names.told(verdict)
         except CourseError as problem:
-            log.error("no names are told: %s", problem)
+            self.log.error("no names are told: %s", problem)
             return verdict
 
     def _name_again(self, engine: Engine) -> None:
@@ -291,7 +290,7 @@ class Queue:
                 self._grade_examples(results, name, self.record.seeds(name), engine)
             self.named_again += 1
         except (CourseError, UsageError) as problem:
-            log.error("no names are told: %s", problem)
+            self.log.error("no names are told: %s", problem)
 
     def _grade_examples(self, results: Store, name: str, seeds: Iterable[int], engine: Engine) -> None:
         about = self.grading

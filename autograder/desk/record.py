@@ -361,8 +361,8 @@ class Record:
     ) -> list[Attempt]:
         """Attempts in the order in which they arrived: an `owner`'s, an `assignment`'s, in these `states`.
 
-        `whole`: without those on one exercise alone, to be counted: without what was told of them. `since`: those that arrived or ended after that time. `ids`: no
-        others than these.
+        `whole`: without those on one exercise alone, to be counted: without what was told of them. `since`: those that
+        arrived or ended after that time. `ids`: no others than these.
         """
         query = _attempts(told=not whole)
         if owner is not None:
@@ -608,7 +608,9 @@ class Record:
             others = [select(ATTEMPT.c.id).where(ATTEMPT.c.owner != owner, which).limit(1) for which in comes]
             if all(connection.execute(query).first() is None for query in others):
                 continue
-            last = select(ATTEMPT.c.ended, ATTEMPT.c.spent).where(ATTEMPT.c.owner == owner, ATTEMPT.c.ended.is_not(None))
+            last = select(ATTEMPT.c.ended, ATTEMPT.c.spent).where(
+                ATTEMPT.c.owner == owner, ATTEMPT.c.ended.is_not(None)
+            )
             row = connection.execute(last.order_by(ATTEMPT.c.ended.desc()).limit(1)).one()
             if (until := row.ended + REST * (row.spent or 0.0)) > now:
                 found[owner] = until
@@ -656,7 +658,9 @@ class Record:
         with self.writing() as connection:
             now = self.now(connection)
             has_it = (ATTEMPT.c.id == id) & _held_by(worker)
-            row = connection.execute(select(ATTEMPT.c.owner, ATTEMPT.c.assignment, ATTEMPT.c.told).where(has_it)).first()
+            row = connection.execute(
+                select(ATTEMPT.c.owner, ATTEMPT.c.assignment, ATTEMPT.c.told).where(has_it)
+            ).first()
             values = {"score": verdict.score, "max_score": verdict.max_score, "verdict": text, "told": said}
             values |= {"state": DONE, "lease": None, "ended": now, "again": again, "spent": _spent(now), "begun": None}
             if row is None or not connection.execute(sa.update(ATTEMPT).where(has_it).values(**values)).rowcount:

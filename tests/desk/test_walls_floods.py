@@ -123,12 +123,14 @@ def test_many_that_are_small_fill_no_more_than_few_that_are_large(tmp_path, monk
     monkeypatch.setattr(Record, "now", lambda self, connection: clock[0])
     room = Bucket("large", 500, 300.0 * 4096 / 2**20, 4096)  # 2 MB at once
     record, stored = Record(f"sqlite:///{tmp_path}/desk.db"), 0
-    ada = Visitor("links", "ada", "ada", "Ada", STUDENT)
+    ada, rules = Visitor("links", "ada", "ada", "Ada", STUDENT), Rules("names", required=(room,))
     with contextlib.closing(record):
         for _ in range(200):
             clock[0] += 20.0
             with contextlib.suppress(TooMany):
-                stored += len(record.hand_in(ada, "02", None, os.urandom(size), Rules("names", required=(room,))).id) and size
+                stored += (
+                    len(record.hand_in(ada, "02", None, os.urandom(size), Rules("names", required=(room,))).id) and size
+                )
     allowed = room.most * room.size + 200 * 20.0 / room.every * room.size
     assert stored <= allowed, f"{stored} bytes stored, {allowed:.0f} allowed"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import threading
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from ... import course
 from ...report import lesson
 from .. import answers, counting
+from ..logs import Log
 from ..record import DONE
 from ..settings import POINTS, may_tell
 from .lti_services import Counted, Deliveries
@@ -22,7 +22,6 @@ from .opening import Opened
 if TYPE_CHECKING:
     from ..app import Desk
 
-LOG = logging.getLogger(__name__)
 LOOK = 5.0  # seconds between two looks
 OVERLAP = 60.0  # seconds of the last look that are looked at again: what ends together may be seen one after another
 
@@ -84,9 +83,9 @@ def look(desk: Desk, deliveries: Deliveries, since: float) -> float:
 
 
 def _deliver(desk: Desk, deliveries: Deliveries, over: threading.Event) -> None:
-    since = -math.inf
+    since, log = -math.inf, Log(__name__)
     while not over.wait(LOOK):
         try:
             since = look(desk, deliveries, since)
         except (SQLAlchemyError, OSError) as error:
-            LOG.warning("points cannot be delivered at present: %s", str(error).split("\n")[0])
+            log.warning("points cannot be delivered at present: %s", str(error).split("\n")[0])

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import logging
 import os
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 from jupyterhub.services.auth import HubOAuth
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -26,23 +26,25 @@ from tornado.httputil import url_concat
 from tornado.web import HTTPError
 
 from ...errors import CourseError
-from ...verdict import printable
+from ..costs import address_of
 from ..keys import PREFIX
+from ..logs import Log, one_line
 from ..sessions import Sessions, is_navigation
 from ..visitors import INSTRUCTOR, STUDENT, Refused, Visitor
 from .people import EMAIL, ID, People, is_newcomer
 from .personal import bearer
+from .places import NoPlace, Places
 
 NAME = "hub"
 CALLBACK = "oauth_callback"  # below the service's prefix, as a Hub expects it
-LOG = logging.getLogger(__name__)
 FRESH = 60.0  # seconds for which an answer of the Hub is taken for true
 KEPT = 10_000  # answers
 PATIENCE = 5.0  # seconds in which the Hub must answer
-AT_ONCE = 20  # requests to the Hub: guesses at tokens must not become a flood there
+WAITS = 20.0  # seconds for a place to ask it: guesses at tokens must not become a flood there
 LOGIN = 600  # seconds to log in at the Hub
 SAYS_NO = "Failed to check authorization:"  # how HubAuth begins to tell of an answer that is a refusal
-LONGEST = 500  # characters of a token
+LONGEST = 500  # characters of a code
+TOKEN = re.compile(r"[A-Za-z0-9_.~-]{16,128}")  # the Hub's own have 32 hexadecimal digits, those of OAuth 30 letters
 SESSION_ID = "jupyterhub-session-id"  # the Hub's cookie, which changes when somebody logs out there
 WHERE = "c.Desk.hub in nbgrader_config.py"
 
@@ -96,8 +98,13 @@ class HubDoor:
         self.people = people
         self.settings = settings
         self.auth = auth or HubOAuth()
-        self._known: TTLCache[tuple[str, str], Mapping[str, Any] | None] = TTLCache(KEPT, FRESH)
-        self._room = asyncio.Semaphore(AT_ONCE)
+        self._known: TTLCache[tuple[str, str], Mapping[str, Any]] = TTLCache(KEPT, FRESH)
+        self._unknown: TTLCache[tuple[str, str], bool] = TTLCache(
+            KEPT, FRESH
+        )  # apart: guesses must not push out others
+        self._good: LRUCache[str, bool] = LRUCache(KEPT)  # hashes of tokens that were somebody's
+        self._places = Places()
+        self.log = Log(__name__)
         self._login_cookie = f"{sessions.cookie}-hub"
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -115,13 +122,14 @@ class HubDoor:
             session = self.sessions.read(request)
             if session is None or session.door != NAME:
                 return None
-            model = await self._model(str(session.kept.get("token")), request.cookies.get(SESSION_ID, ""))
+            token, session_id = str(session.kept.get("token")), request.cookies.get(SESSION_ID, "")
+            model = await self._model(token, address_of(request), session_id, is_known=True)
             if model is None or model["name"] != session.subject:
                 return None  # logged out at the Hub
         else:
             if token.startswith(PREFIX):
                 return None
-            model = await self._model(token)
+            model = await self._model(token, address_of(request))
             if model is None:
                 raise Refused("JupyterHub does not know this token: start your server again, or log in again.", 401)
         return await run_in_threadpool(self.people.admit, self._visitor(model))
@@ -154,27 +162,46 @@ class HubDoor:
 
     # --- the Hub's word -------------------------------------------------------------------------------
 
-    async def _model(self, token: str, session_id: str = "") -> Mapping[str, Any] | None:
-        """What the Hub says of who has a token; None if it does not know the token. Raises Refused."""
-        if not token or len(token) > LONGEST or not token.isascii() or not token.isprintable():
+    async def _model(
+        self, token: str, address: str = "", session_id: str = "", is_known: bool = False
+    ) -> Mapping[str, Any] | None:
+        """What the Hub says of who has a token; None if it does not know the token. Raises Refused.
+
+        `is_known`: the Hub itself gave it to the desk, so it is no guess.
+        """
+        if not TOKEN.fullmatch(token):
             return None
-        key = (hashlib.sha256(token.encode()).hexdigest(), session_id)
+        hashed = hashlib.sha256(token.encode()).hexdigest()
+        key = (hashed, session_id)
         if key in self._known:
             return self._known[key]
+        if key in self._unknown:
+            return None
         model = await self._asked(
-            lambda: self.auth.user_for_token(token, use_cache=False, session_id=session_id, sync=False)
+            lambda: self.auth.user_for_token(token, use_cache=False, session_id=session_id, sync=False),
+            address,
+            is_known or hashed in self._good,
         )
-        is_user = isinstance(model, Mapping) and isinstance(model.get("name"), str) and "scopes" in model
-        self._known[key] = model if is_user else None
-        return self._known[key]
+        if isinstance(model, Mapping) and isinstance(model.get("name"), str) and "scopes" in model:
+            self._known[key] = model
+            self._good[hashed] = True
+            return model
+        self._good.pop(hashed, None)
+        self._unknown[key] = True
+        return None
 
-    async def _asked(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def _asked(
+        self, question: Callable[[], Awaitable[Answer]], address: str = "", is_known: bool = False
+    ) -> Answer:
         """An answer of the Hub. Raises Refused if it gives none, or says no."""
         try:
-            async with asyncio.timeout(PATIENCE), self._room:
+            async with self._places.place(address, is_known, WAITS), asyncio.timeout(PATIENCE):
                 return await question()
+        except NoPlace:
+            self.log.warning("JupyterHub: too many tokens that it does not know, from %s", address)
+            raise Refused("Too many ask who they are at this moment: try again in a minute.", 503, 60.0) from None
         except (HTTPError, OSError, TimeoutError, ValueError) as error:
-            LOG.warning("JupyterHub: %s", printable(str(error))[:300] or type(error).__name__)
+            self.log.warning("JupyterHub: %s", one_line(error, 300) or type(error).__name__)
             if isinstance(error, HTTPError) and str(error.log_message).startswith(SAYS_NO):
                 raise Refused("JupyterHub does not let you in by this: log in again.", 403) from None
             raise Refused(
@@ -208,8 +235,10 @@ class HubDoor:
         code = sent.get("code", "")
         if "error" in sent or not code or len(code) > LONGEST:
             raise Refused("JupyterHub did not let you use the desk: ask who runs it.", 403)
-        token = await self._asked(lambda: self.auth.token_for_code(code, code_verifier=verifier, sync=False))
-        model = await self._model(str(token), request.cookies.get(SESSION_ID, ""))
+        token = await self._asked(
+            lambda: self.auth.token_for_code(code, code_verifier=verifier, sync=False), address_of(request)
+        )
+        model = await self._model(str(token), address_of(request), request.cookies.get(SESSION_ID, ""), is_known=True)
         if model is None:
             raise Refused("JupyterHub did not say who you are: log in again.", 403)
         visitor = await run_in_threadpool(self.people.admit, self._visitor(model))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +32,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ...verdict import printable
+from ..logs import Log, one_line
 from ..record import Record
 from ..sessions import Sessions, is_navigation
 from ..tables import NONCE
@@ -45,7 +45,6 @@ from .people import EMAIL as BY_EMAIL
 from .people import ID, NUMBER, People
 
 NAME = "lti"
-LOG = logging.getLogger(__name__)
 CLAIM = "https://purl.imsglobal.org/spec/lti/claim"
 AGS = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
 NRPS = "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice"
@@ -71,6 +70,7 @@ class LtiDoor:
         self.sessions = sessions
         self.record = record
         self.people = people
+        self.log = Log(__name__)
         self.platforms = {(platform.issuer, platform.client_id): platform for platform in platforms}
         self.numbered = with_numbers(platforms)
         self.config = tool_config(platforms, record)
@@ -117,7 +117,7 @@ class LtiDoor:
         try:
             there = login.get_redirect_object(self.launch_url).get_redirect_url()
         except Exception as error:  # also plain ones, and what others than OIDCException raise on hostile fields
-            raise _refused("The desk does not know the platform that this click comes from.", error) from None
+            raise self._refused("The desk does not know the platform that this click comes from.", error) from None
         response = RedirectResponse(there, 303, self.sessions.headers)
         asked = self.sessions.seal(NAME, [cookies.state, once.nonce, login.get_iss(), login.get_client_id()])
         self.sessions.set_cookie(request, response, self._cookie(cookies.state), asked, LASTS, cross_site=True)
@@ -144,7 +144,7 @@ class LtiDoor:
     def _enter(self, fields: Mapping[str, str], asked: Any) -> tuple[str, str]:
         """(who has come, as a subject; the path to show). Raises Refused."""
         if "error" in fields:
-            raise _refused(f"The platform did not log you in. {AGAIN}", fields["error"])
+            raise self._refused(f"The platform did not log you in. {AGAIN}", fields["error"])
         launch = self._checked(fields, asked)
         claims = launch.claims
         platform = self.platforms[(claims["iss"], launch.get_client_id())]
@@ -186,11 +186,15 @@ class LtiDoor:
             try:
                 step()
             except Down as error:
-                LOG.warning("LTI: %s", error)
+                self.log.warning("LTI: %s", error)
                 raise Refused("The platform does not answer: try again in a minute.", 503, 60.0) from None
             except Exception as error:  # hostile input also raises what is no LtiException
-                raise _refused(sentence, error) from None
+                raise self._refused(sentence, error) from None
         return launch
+
+    def _refused(self, sentence: str, reason: object) -> Refused:
+        self.log.warning("LTI: %s (%s)", sentence, one_line(reason, 500), kind=sentence)
+        return Refused(sentence, 403)
 
     def _use(self, nonce: str) -> None:
         """Raises Refused if a launch with this nonce was used before."""
@@ -262,11 +266,6 @@ def vouched(platform: Platform, claims: Mapping[str, Any]) -> str:
 def _text(said: Any, name: str) -> str:
     value = said.get(name) if isinstance(said, Mapping) else None
     return value.strip() if isinstance(value, str) else ""
-
-
-def _refused(sentence: str, reason: object) -> Refused:
-    LOG.warning("LTI: %s (%s)", sentence, printable(str(reason))[:500])
-    return Refused(sentence, 403)
 
 
 # --- PyLTI1p3's parts, for this server -------------------------------------------------------------------

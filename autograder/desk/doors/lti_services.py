@@ -7,7 +7,6 @@ tried until the platform takes it or a newer one replaces it.
 from __future__ import annotations
 
 import json
-import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -30,13 +29,13 @@ from sqlalchemy import select
 from ...intake.tables import Table
 from ...verdict import printable
 from ..deliveries import TRIES
+from ..logs import Log, one_line
 from ..record import Attempt, Record
 from ..tables import DELIVERY, LTI, PERSON
 from ..visitors import Refused, Visitor
 from .http import Down, Patient
 from .lti_settings import MEMBERSHIP, SOURCEDID, SUB, Platform
 
-LOG = logging.getLogger(__name__)
 AGS = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
 NRPS = "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice"
 SCORE = "https://purl.imsglobal.org/spec/lti-ags/scope/score"
@@ -149,10 +148,10 @@ def members(config: ToolConfDict, platform: Platform, address: str) -> list[Memb
                 raise LtiException("the list goes on elsewhere, where the desk's token is not sent")
             address = following
     except Down as error:
-        LOG.warning("LTI: %s", error)
+        Log(__name__).warning("LTI: %s", error)
         raise Refused("The platform does not answer: try again in a minute.", 503, 60.0) from None
     except Exception as error:  # PyLTI1p3 raises what it happens to, if an answer has another form
-        LOG.warning("LTI: %s", printable(str(error))[:500])
+        Log(__name__).warning("LTI: %s", error)
         raise Refused(
             "The platform does not say who is in the course: let the tool use Names and Role Provisioning there.", 502
         ) from None
@@ -179,14 +178,17 @@ def _member(said: Any) -> Member | None:
     return Member(sub, given, family, text("email"), text("lis_person_sourcedid"), is_learner)
 
 
-def as_table(platform: Platform, found: Iterable[Member], numbered: bool = True) -> Table:
-    """The learners as a table that `lms/roster.py` takes in. Their id in the system is what names them at launch.
+def as_table(platform: Platform, found: Iterable[Member], numbered: bool = True) -> tuple[list[Member], Table]:
+    """(the learners of whom something is said, a table of them, row by row, which `lms/roster.py` takes in).
 
-    It is left out unless the roster's are this platform's (`numbered`), and for a custom parameter, which a list of
-    members does not say.
+    Their id in the system is what names them at launch. It is left out unless the roster's ids are this platform's
+    (`numbered`), and for a custom parameter, which a list of members does not say.
     """
-    rows = [["", m.given_name, m.family_name, m.email, _number(platform, m, numbered)] for m in found if m.is_learner]
-    return Table(Path(platform.origin), list(COLUMNS), rows)
+    rows = {
+        m: ["", m.given_name, m.family_name, m.email, _number(platform, m, numbered)] for m in found if m.is_learner
+    }
+    known = {member: row for member, row in rows.items() if any(row)}
+    return list(known), Table(Path(platform.origin), list(COLUMNS), list(known.values()))
 
 
 def _number(platform: Platform, member: Member, numbered: bool) -> str:
@@ -224,6 +226,7 @@ class Deliveries:
         self.platforms = {(platform.issuer, platform.client_id): platform for platform in platforms}
         self.counted = counted
         self.title = title
+        self.log = Log(__name__)
         self._columns: dict[tuple[str, str], str] = {}  # (lineitems, assignment) → line item
 
     def note(self, student: str, owner: str, assignment: str) -> None:
@@ -280,8 +283,8 @@ class Deliveries:
         try:
             self._put(row)
         except Exception as error:  # the platform's answers are not in our hands, and the next one must go on
-            problem = printable(str(error))[:500] or type(error).__name__
-            LOG.warning("LTI: the points of %s could not be delivered: %s", row.subject, problem)
+            problem = one_line(error, 500) or type(error).__name__
+            self.log.warning("LTI: the points of %s could not be delivered: %s", row.subject, problem)
         wait = WAITS[min(row.tries - 1, len(WAITS) - 1)]
         is_over = not problem or row.tries >= TRIES
         values = {"problem": problem or None, "next": time.time() + wait, "done": time.time() if is_over else None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +16,13 @@ from ...errors import CourseError, UsageError
 from ...grading.store import Store
 from ...intake.people import FIELDS, Roster, Student
 from ..keys import Keys
+from ..logs import Log
 from ..record import Record
 from ..sessions import Sessions
 from ..visitors import Door, Refused, Visitor
 from . import links
 from .links import LinkDoor
+from .people import EMAIL as BY_EMAIL
 from .people import People
 from .personal import KeyDoor
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from ..classbook import ClassBook
     from .lti import LtiDoor
 
-LOG = logging.getLogger(__name__)
 EXAMPLE = "https://desk.example.org/"
 SECRET = "sessions"
 ANYWHERE = ("0.0.0.0", "::", "")  # no address that somebody could open
@@ -86,7 +86,7 @@ def open_doors(
     config: Mapping[str, Any], record: Record, read: Callable[[], Roster], everybody: bool, place: Where
 ) -> Opened:
     """Personal links and keys, and JupyterHub and learning platforms where they are set. Raises CourseError."""
-    given = config.get("Desk", {})
+    given, log = config.get("Desk", {}), Log(__name__)
     registered = _platforms(given.get("lti", []))
     frames = sorted({platform.origin for platform in registered if platform.in_frame})
     sessions = Sessions(record.secret(SECRET).hex(), place.base, place.origin, frames)
@@ -102,6 +102,12 @@ def open_doors(
 
         opened.lti = LtiDoor(sessions, record, people, registered)
         opened.doors.append(opened.lti)
+        if len({one.namespace for one in registered if one.student != BY_EMAIL}) > 1:
+            log.warning(
+                "c.Desk.lti has platforms with ids of their own: the roster's lms_user_id are taken for those of %s. If"
+                ' they are another\'s, give that one "numbers": True.',
+                opened.lti.numbered[0].issuer,
+            )
     if "hub" in given or os.environ.get("JUPYTERHUB_API_TOKEN"):
         from .hub import HubDoor, hub_settings, is_there
 
@@ -112,12 +118,12 @@ def open_doors(
             )
         opened.doors.append(HubDoor(sessions, people, settings))
     if shared := people.separate():
-        LOG.warning(
+        log.warning(
             "Accounts of several places were taken for one person until now, and no longer are: %s. See docs/desk.md.",
             ", ".join(sorted(shared)),
         )
     if not sessions.is_secure and not _is_local(place):
-        LOG.warning(
+        log.warning(
             "The desk is not reached by https:// as far as it knows: set c.Desk.address, or others can listen in."
         )
     return opened
