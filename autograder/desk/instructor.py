@@ -168,7 +168,7 @@ def _cells(desk: Desk, about: course.Assignment, found: Overview, student: str) 
 
 
 def _code_of(desk: Desk, about: course.Assignment, found: Overview, group: Group) -> str:
-    """The code of one of a group, which is read once: a page is fetched again and again, and a notebook may be large."""
+    """The code of one of a group. It is read once: the page is fetched again and again, and a notebook may be large."""
     attempt = found.newest.get(group.students[0])
     key = (about.name, attempt.sha256 if attempt else "", group.exercise)
     if key not in CODES:

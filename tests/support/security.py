@@ -3,6 +3,7 @@
 All attacks with their outcomes go to reports/attacks.md; two short tables, to docs/security.md.
 """
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ from conftest import ROOT
 
 PAGE = ROOT / "docs" / "security.md"
 REPORT = ROOT / "reports" / "attacks.md"
+DESK = attacks.FOLDER / "desk"  # scripts, which tests/desk/test_walls_scripts.py runs
 START, END = "<!-- {}: made by `make hostile` -->", "<!-- end of {} -->"
 OUTCOMES = {
     "graded": "graded on what it computes",
@@ -26,6 +28,7 @@ OUTCOMES = {
     "rejected": "rejected",
 }
 FAMILIES = {
+    "desk": "be somebody else at the desk, keep others waiting or out, fill its disk and its log",
     "exhausting": "use up time, memory, disk, threads or output, or crash whatever runs or reads them",
     "forging": "get points that the code does not earn: patched comparisons, faked replies, remembered inputs",
     "mangled": "break what reads a notebook: broken JSON, odd cells, names and encodings",
@@ -43,6 +46,19 @@ def by_family():
     return families
 
 
+def desk_attacks():
+    """What each script in tests/hostile/desk tries, by its name."""
+    return {path.parent.name: script_of(path.parent.name).__doc__.strip() for path in sorted(DESK.glob("*/attack.py"))}
+
+
+def script_of(name):
+    """A script, as a module with a function `attack(folder)`, which returns what went through."""
+    spec = importlib.util.spec_from_file_location(f"attack_{name}", DESK / name / "attack.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def real(attack):
     """Whether a test shows that the attack succeeds in a process without any protection."""
     return attack.expect.get("control", "").startswith("bare")
@@ -55,7 +71,9 @@ def family_table():
     for family, members in families.items():
         text.append(f"| {family} | {FAMILIES[family]} | {len(members)} | {sum(map(real, members)) or '–'} |")
     everything = [attack for members in families.values() for attack in members]
-    return "\n".join([*text, f"| all | | {len(everything)} | {sum(map(real, everything))} |"])
+    scripts = desk_attacks()
+    text.append(f"| desk | {FAMILIES['desk']} | {len(scripts)} | – |")
+    return "\n".join([*text, f"| all | | {len(everything) + len(scripts)} | {sum(map(real, everything))} |"])
 
 
 def attack_report(failed=None, failed_at_process=None):
@@ -81,6 +99,9 @@ def attack_report(failed=None, failed_at_process=None):
                 f"| `{attack.folder.name}` | {expect['tries']} | {state}: {outcome}; {points} points "
                 f"| {at_level_process(attack, failed_at_process)} | {control} |"
             )
+    text += ["", "## Desk", ""]
+    for name, tries in desk_attacks().items():
+        text.append(f"- `{name}`: {tries}: {'fails' if failed is None or name in failed else '**SUCCEEDS**'}")
     return "\n".join(text) + "\n"
 
 
@@ -127,7 +148,8 @@ def replaced(page, name, made):
 def main():
     """Run the suite, write the report and the page; returns pytest's exit code."""
     tests = [str(ROOT / "tests" / name) for name in ("sandbox/test_hostile.py", "sandbox/test_layers.py")]
-    code, failed = run([*tests, "-k", "not up_to_date"])
+    scripts = str(ROOT / "tests" / "desk" / "test_walls_scripts.py")
+    code, failed = run([*tests, scripts, "-k", "not up_to_date"])
     code_at_process, failed_at_process = run([tests[0], "-k", "harms_nobody"], level="process")
     REPORT.parent.mkdir(exist_ok=True)
     REPORT.write_text(attack_report(failed, failed_at_process), encoding="utf-8")

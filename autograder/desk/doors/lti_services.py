@@ -178,17 +178,19 @@ def _member(said: Any) -> Member | None:
     return Member(sub, given, family, text("email"), text("lis_person_sourcedid"), is_learner)
 
 
-def as_table(platform: Platform, found: Iterable[Member], numbered: bool = True) -> tuple[list[Member], Table]:
-    """(the learners of whom something is said, a table of them, row by row, which `lms/roster.py` takes in).
+def learners(found: Iterable[Member]) -> list[Member]:
+    """The learners of whom the platform says who they are."""
+    return [one for one in found if one.is_learner and (one.name or one.email)]
+
+
+def as_table(platform: Platform, found: Iterable[Member], numbered: bool = True) -> Table:
+    """The learners as a table, row by row, which `lms/roster.py` takes in.
 
     Their id in the system is what names them at launch. It is left out unless the roster's ids are this platform's
     (`numbered`), and for a custom parameter, which a list of members does not say.
     """
-    rows = {
-        m: ["", m.given_name, m.family_name, m.email, _number(platform, m, numbered)] for m in found if m.is_learner
-    }
-    known = {member: row for member, row in rows.items() if any(row)}
-    return list(known), Table(Path(platform.origin), list(COLUMNS), list(known.values()))
+    rows = [["", m.given_name, m.family_name, m.email, _number(platform, m, numbered)] for m in learners(found)]
+    return Table(Path(platform.origin), list(COLUMNS), rows)
 
 
 def _number(platform: Platform, member: Member, numbered: bool) -> str:

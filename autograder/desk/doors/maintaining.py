@@ -66,7 +66,8 @@ def _take_members(opened: Opened, runs: NbgraderCourse) -> None:
         raise UsageError("--members needs c.Desk.lti in nbgrader_config.py: docs/desk_lms.md shows how.")
     platform, address = _offered(opened)
     found = lti_services.members(opened.lti.config, platform, address)
-    learners, table = lti_services.as_table(platform, found, platform in opened.lti.numbered)
+    learners = lti_services.learners(found)
+    table = lti_services.as_table(platform, learners, platform in opened.lti.numbered)
     taken, others = roster.take(table, runs, Store(runs.root))
     opened.people.refresh()
     noted = 0
