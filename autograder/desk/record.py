@@ -620,7 +620,7 @@ class Record:
         """Until when an owner rests, whose attempts had a worker for long; None if it is not so."""
         with self.reading() as connection:
             until = self._resting(connection, self.now(connection)).get(owner)
-        return until and _moment(until)
+        return None if until is None else _moment(until)
 
     def renew(self, worker: str, ids: Collection[str]) -> None:
         """Say that a desk is still there, so that it keeps those of its attempts that it does grade.
@@ -765,8 +765,8 @@ OF_THE_QUEUE |= {ATTEMPT.c.begun.name, ATTEMPT.c.spent.name}
 def _attempts(told: bool = True) -> sa.Select[Any]:
     """What an Attempt is made of; `told`: with what was told, which is most of it."""
     columns = [column for column in ATTEMPT.c if column.name not in {*OF_THE_QUEUE, ATTEMPT.c.told.name}]
-    columns.append(ATTEMPT.c.told if told else sa.null().label(ATTEMPT.c.told.name))
-    return select(*columns, PERSON.c.student, PERSON.c.name).join(PERSON, PERSON.c.id == ATTEMPT.c.person)
+    said = ATTEMPT.c.told if told else sa.null().label(ATTEMPT.c.told.name)
+    return select(*columns, said, PERSON.c.student, PERSON.c.name).join(PERSON, PERSON.c.id == ATTEMPT.c.person)
 
 
 def _attempt(row: Any) -> Attempt:
