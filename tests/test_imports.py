@@ -8,7 +8,7 @@ from conftest import ROOT
 from imports import names_imported
 
 KIT = ROOT / "autograder"
-ORDER = """errors lazily course verdict submission intake groups sandbox checks mistakes exercises grading report
+ORDER = """errors lazily bounds course verdict submission intake groups sandbox checks mistakes exercises grading report
 nbgrader batch lms templates watch new doctor demo desk notebooks cli __main__""".split()
 EXCEPT = {
     ("exercises/conftest.py", "grading"),  # serves `pytest autograder/exercises`, which grades by hand

@@ -37,12 +37,13 @@ class Refused(Exception):
 class Candidate:
     """A function or class called `name`, which is right or wrong. `make` gives the namespace in which it is defined.
 
-    `builds`: whether it is a class of modules.
+    `builds`: whether it is a class of modules. `which` tells it from others, on this side.
     """
 
     name: str
     make: Callable[[], dict[str, Any]]
     builds: bool = False
+    which: str = ""
 
     def interview(self) -> Interview:
         return Interview(self)
@@ -53,7 +54,7 @@ class Interview:
 
     def __init__(self, candidate: Candidate) -> None:
         self.candidate = candidate
-        self.local = Local(candidate.make())
+        self.local = Local(candidate.make(), name=f"{candidate.name}/candidate {candidate.which}")
         self.built: list[tuple[int, replies.Shapes]] = []  # the largest size and the parameters of each module
         self.questions = 0
         self.work = 0

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 import pytest
 import torch
 
+from .. import bounds
 from ..sandbox import replies
 from ..sandbox.inside import abilities, wire
 from ..sandbox.inside.handlers import RequestHandler, tensors_in
@@ -36,6 +37,8 @@ Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or
 
 CELL, BESIDE = "<", "<beside "  # how the file names of answers begin, and of what an answer depends on
 OF_TRITON = ("launch", "compile")  # requests for which torch computes nothing
+# the answer of what has ended a process before
+BARRED: wire.Message = {"ok": False, "error": {"type": bounds.Barred.__name__, "message": ""}, "failed": None}
 OF_TORCH = ("RuntimeError", "IndexError")  # errors that torch raises for sizes that do not fit
 
 
@@ -144,14 +147,20 @@ class Local:
     """Trusted code in this process, behind the same interface as a sandboxed child. `text` is its source.
 
     `again` runs it once more, where a check asks for a fresh process; without it, only what was built is forgotten.
+    Each request is bounded, see bounds.py, where `name` stands for this code: what takes too much fails, and no more.
     """
 
     def __init__(
-        self, namespace: dict[str, Any], text: str | None = None, again: Callable[[], dict[str, Any]] | None = None
+        self,
+        namespace: dict[str, Any],
+        text: str | None = None,
+        again: Callable[[], dict[str, Any]] | None = None,
+        name: str = "",
     ) -> None:
         self.bench = RequestHandler(namespace, self._place_of)
         self.text = text
         self.again = again
+        self.name = name
 
     @property
     def lacks(self) -> Mapping[str, str]:
@@ -167,6 +176,15 @@ class Local:
         return {"file": "the answer", "line": number, "code": lines[number - 1]}
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
+        if bounds.is_barred(self.name):
+            return dict(BARRED), []
+        with bounds.tried(self.name):
+            reply, answer = self._answered(message, tensors)
+        if error := reply.get("error"):
+            bounds.note(self.name, error["type"], error["message"])
+        return reply, answer
+
+    def _answered(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         if message["op"] == "afresh":
             self.bench = RequestHandler(self.again() if self.again else self.bench.namespace, self._place_of)
             return {"ok": True}, []

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
-from .. import course
+from .. import bounds, course
 from ..errors import CourseError
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from ..checks.proxies import Local
 
 NAME = re.compile(r"\{([A-Z][A-Z_0-9]*)\}")  # the name of a place or a word
+
+PRIME = "'"
 
 
 class BankError(CourseError):
@@ -67,9 +69,14 @@ class Mistake:
     price: float | None = None
     lasts: bool = False
 
+    @property
+    def name(self) -> str:
+        """What stands for its file, and for what is tried; other ways to make the same mistake have primes."""
+        return f"{self.exercise}/{self.id}{PRIME * self.variant}"
+
     def namespace(self) -> dict[str, object]:
         """The namespace of a notebook with this mistake."""
-        return namespace_of(f"{self.exercise}/{self.id}", self.beside, self.source)
+        return namespace_of(self.name, self.beside, self.source)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -80,7 +87,7 @@ class Mistake:
         """The same, behind the interface of a submission."""
         from ..checks.proxies import Local
 
-        return Local(self.namespace(), self.source, self.namespace)
+        return Local(self.namespace(), self.source, self.namespace, self.name)
 
 
 @dataclass(frozen=True)
@@ -339,16 +346,18 @@ def namespace_of(name: str, *sources: str) -> dict[str, object]:
     """The namespace after running some cells; it starts with what the setup cells of the notebooks give.
 
     It is made anew each time, since a mistake may keep something in a class or in a default argument. `name` stands in
-    the places of errors; the module is called as in a notebook, since a dataclass looks its module up.
+    the places of errors, and for what is tried (bounds.py); the module is called as in a notebook, since a dataclass
+    looks its module up. Raises bounds.Barred, and whatever the cells raise.
     """
     import torch
 
     modules = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
     namespace = {"__name__": "__main__", **modules, "tqdm": _without_a_bar}
-    for number, source in enumerate(sources, start=1):
-        file = file_of(name, beside=number < len(sources))
-        show_text(source, file)
-        exec(compiled(source, file), namespace)
+    with bounds.tried(name):
+        for number, source in enumerate(sources, start=1):
+            file = file_of(name, beside=number < len(sources))
+            show_text(source, file)
+            exec(compiled(source, file), namespace)
     return namespace
 
 

@@ -62,7 +62,7 @@ class Hypothesis:
     @property
     def name(self) -> str:
         """What stands for its file."""
-        return f"{self.exercise}/{'+'.join(self.ids)}"
+        return f"{self.exercise}/{'+'.join(one.id + banks.PRIME * one.variant for one in self.mistakes)}"
 
     def local(self) -> Local:
         """An answer with these mistakes, behind the interface of a submission."""
@@ -70,7 +70,7 @@ class Hypothesis:
         def made() -> dict[str, Any]:
             return banks.namespace_of(self.name, self.beside, self.source)
 
-        return Local(made(), self.source, made)
+        return Local(made(), self.source, made, self.name)
 
 
 def right(bank: Bank) -> Hypothesis:

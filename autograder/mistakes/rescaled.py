@@ -203,7 +203,8 @@ class Fit:
                 now[0] = factor
                 yield local.ask(*request)
 
-        local, questions = Local(namespace(), self.made.source, namespace), self.behaviours.questions(check)
+        local = Local(namespace(), self.made.source, namespace, f"{self.made.name}{TIMES}")
+        questions = self.behaviours.questions(check)
         try:
             return questions.compared(answers(), len(factors)).entries
         except wire.WireError:

@@ -63,7 +63,7 @@ class ExaminationChecks:
         for idea in self.ideas.values():
             sources |= {id: (of[id].beside, of[id].source) for id in idea.ids}
         return {
-            key: Candidate(self.judged, functools.partial(namespace_of, name, *texts), self.builds)
+            key: Candidate(self.judged, functools.partial(namespace_of, name, *texts), self.builds, key)
             for key, texts in sources.items()
         }
 
