@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup kernels demo test everything quick lowest newest costs build storyteller author-page site matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
+.PHONY: setup kernels demo test everything quick lowest newest costs build storyteller author-page site matrix pairs mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -113,6 +113,10 @@ $(SITE)/.ready: site.lock
 # which check catches which mistake, as reports/matrix.md: of all exercises (some minutes), or of EXERCISE=name
 matrix: $(STAMP) kernels
 	$(BIN)/python -m autograder.mistakes.matrix $(EXERCISE)
+
+# all pairs of each exercise's mistakes, under limits: which of them run away (hours), or of NN=03
+pairs: $(STAMP) kernels
+	$(BIN)/autograder doctor --pairs $(NN)
 
 # right answers with one edit each, as reports/mutants.md: SAMPLE of each exercise, or of EXERCISE=name (all: hours)
 SAMPLE := 20

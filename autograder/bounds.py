@@ -9,6 +9,7 @@ process, it is `barred`: later processes do not try it again.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import mmap
 import os
 import resource
@@ -16,7 +17,7 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -24,6 +25,7 @@ ROOM = 2**28  # bytes: a right answer takes less than 50 MB in any check, torch'
 SECONDS = 20.0  # of CPU for one request: twice what a student's code may take for a call (`jail.Limits`)
 LATE = 10.0  # seconds of CPU after that: what has not ended by then ends only with its process
 STRETCH = 10  # times as long by the clock: what sleeps ends, too, and a busy machine ends nothing
+PR_SET_PDEATHSIG = 1
 MOST_NAMED = 500  # bytes of a name in a Slot
 # CUDA reserves far more addresses than it uses: where there is one, what is written to counts, and there is more of it
 HAS_CUDA = Path("/dev/nvidiactl").exists()
@@ -68,10 +70,11 @@ class Slot:
         return cpu, clock, self.memory[self.FORM.size : self.FORM.size + length].decode(errors="replace")
 
 
-class _State:
+class State:
     """What this process tries now (empty: nothing), what it may not try, and what was stopped by a bound."""
 
     slot: Slot | None = None  # in a confined process
+    without: Collection[str] = ()  # what is left out of the submission that is graded
     now = ""
     barred: set[str] = set()  # noqa: RUF012  of the process
     stopped: set[str] = set()  # noqa: RUF012
@@ -79,23 +82,28 @@ class _State:
 
 def is_barred(what: str) -> bool:
     """Whether this is not to be tried any more."""
-    return what in _State.barred
+    return what in State.barred or what in State.without
+
+
+def leave_out(what: Collection[str]) -> None:
+    """Let these not be tried until the next call."""
+    State.without = what
 
 
 def bar(what: str) -> None:
     """Let this not be tried again, here and in the processes that are forked from now on."""
-    _State.barred.add(what)
+    State.barred.add(what)
 
 
 def was_stopped(what: str) -> bool:
     """Whether a bound has stopped this in this process."""
-    return what in _State.stopped
+    return what in State.stopped
 
 
 def note(what: str, kind: str, message: str) -> None:
     """Note that an error of such a type and message ended what was tried, if a bound has raised it."""
     if kind in ERRORS or any(text in message for text in NO_MEMORY):
-        _State.stopped.add(what)
+        State.stopped.add(what)
 
 
 @contextlib.contextmanager
@@ -104,31 +112,34 @@ def tried(what: str) -> Iterator[None]:
 
     Raises Barred.
     """
-    if _State.now:
+    if State.now:
         yield
         return
-    if what in _State.barred:
-        raise Barred(what)
     soft, hard = resource.getrlimit(KIND)
     room = _used() + ROOM * TIMES
-    _State.now = what or "?"
-    resource.setrlimit(KIND, (room if soft == resource.RLIM_INFINITY else min(room, soft), hard))
     try:
         with lasting(what, SECONDS + LATE):
-            if _State.slot:
+            State.now = what or "?"
+            resource.setrlimit(KIND, (room if soft == resource.RLIM_INFINITY else min(room, soft), hard))
+            if State.slot:
                 signal.setitimer(signal.ITIMER_PROF, SECONDS)
             yield
     finally:
-        if _State.slot:
+        if State.slot:
             signal.setitimer(signal.ITIMER_PROF, 0)
-        _State.now = ""
+        State.now = ""
         resource.setrlimit(KIND, (soft, hard))
 
 
 @contextlib.contextmanager
 def lasting(what: str, seconds: float) -> Iterator[None]:
-    """Have a confined process ended if the body of the `with` takes more CPU than this, or far longer by the clock."""
-    slot = _State.slot
+    """Have a confined process ended if the body of the `with` takes more CPU than this, or far longer by the clock.
+
+    Raises Barred.
+    """
+    if is_barred(what):
+        raise Barred(f"{what} is left out")
+    slot = State.slot
     if slot is None:
         yield
         return
@@ -143,9 +154,9 @@ def lasting(what: str, seconds: float) -> Iterator[None]:
 def confine(slot: Slot, room: int) -> None:
     """Confine this process, which was forked to try things: it may take `room` bytes more than it has now.
 
-    It ends with the process that forked it, which watches `slot`, and it leaves Ctrl-C to that.
+    The process that forked it watches `slot`, and has Ctrl-C and other signals for itself.
     """
-    _State.slot = slot
+    State.slot = slot
     slot.put(*Slot.NOTHING)
     os.setpgid(0, 0)  # so that what it starts all the same can be ended with it
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -159,17 +170,29 @@ def confine(slot: Slot, room: int) -> None:
     sys.addaudithook(_refuse)
 
 
+def end_with(parent: int) -> None:
+    """Make this process end when the one that started it ends, which has this process id."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
-    if _State.now:  # else it has ended meanwhile
+    if State.now:  # else it has ended meanwhile
         raise TookTooLong(f"it took more than {SECONDS:g} s of CPU")
 
 
 def _refuse(event: str, given: tuple[object, ...]) -> None:
-    if event in STARTS and _State.now:
+    if event in STARTS and State.now:
         raise StartedProcess("what is tried may start no process")
 
 
 def _used() -> int:
     """How much this process has of what the limit counts."""
     with open("/proc/self/statm", "rb") as file:
-        return int(file.read().split()[FIELD]) * mmap.PAGESIZE
+        return counted(file.read())
+
+
+def counted(statm: bytes) -> int:
+    """What the limit counts, in bytes, of a process with this `statm`."""
+    return int(statm.split()[FIELD]) * mmap.PAGESIZE

@@ -2,14 +2,16 @@
 
 Of every assignment a class is graded with one warm sandbox, on the same inputs: first MET mixed submissions, which fill
 the store of what mistakes do, then N right ones and N other mixed ones. In a mixed one every exercise is right or wrong
-with equal chances (classes.py). Prints means of CPU seconds, of the grading process and the sandbox together. These do
+with equal chances (classes.py). Prints means of CPU seconds, of the grading processes and the sandbox together. These do
 not depend much on what else the machine does, but on a full one they are up to 1.5 times as large.
 """
 
 import argparse
 import functools
 import json
+import mmap
 import os
+import struct
 import tempfile
 import time
 from pathlib import Path
@@ -21,7 +23,7 @@ import measuring
 from one_submission import parent_of
 
 from autograder import course
-from autograder.grading.grader import Grader
+from autograder.grading.apart import GraderApart
 from autograder.submission import read, restore
 
 SEED = 1
@@ -51,23 +53,23 @@ def main():
 
 def row(assignment, folder, met, number):
     """A line of the table."""
-    with Grader(learnt=folder) as grader:
+    with GraderApart(learnt=folder) as grader:
         grader.parent.start()
-        spent = [0.0]
+        spent = Spent()
         grader.diagnostician.diagnose = timed(grader.diagnostician.diagnose, spent)
         grade = functools.partial(cost, grader, assignment)
         first = grade("mixed", 0, met)
         grader.learn(assignment.name, SEED)  # what is asked of every submission, as a batch does after some of them
         grade("right", met, AGAIN)
         right = grade("right", met + AGAIN, number)
-        spent[0] = 0.0
+        spent.seconds = 0.0
         mixed = grade("mixed", met + AGAIN + number, number)
     return [
         assignment.name[:2],
         f"{right:.2f}",
         f"{mixed:.2f}",
         f"{mixed / right:.2f}",
-        f"{spent[0] / number:.2f}",
+        f"{spent.seconds / number:.2f}",
         f"{first:.2f}",
     ]
 
@@ -83,9 +85,25 @@ def cost(grader, assignment, kind, first, number):
 
 
 def cpu_of_all(grader):
-    """The CPU seconds of this process, of the warm parent, and of the children that it waited for."""
+    """The CPU seconds of this process, of the one that grades, of the warm parent, and of the children it waited for."""
     fields = Path(f"/proc/{parent_of(grader.parent.process)}/stat").read_text().rpartition(")")[2].split()
-    return time.process_time() + sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    apart = grader.process.cpu() if grader.process else 0.0
+    return time.process_time() + apart + sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+class Spent:
+    """Seconds that two processes add up, in memory that they share."""
+
+    def __init__(self):
+        self.memory = mmap.mmap(-1, mmap.PAGESIZE)
+
+    @property
+    def seconds(self):
+        return struct.unpack_from("d", self.memory)[0]
+
+    @seconds.setter
+    def seconds(self, value):
+        struct.pack_into("d", self.memory, 0, value)
 
 
 def timed(diagnose, spent):
@@ -96,7 +114,7 @@ def timed(diagnose, spent):
         try:
             return diagnose(run)
         finally:
-            spent[0] += time.process_time() - began
+            spent.seconds += time.process_time() - began
 
     return and_note
 

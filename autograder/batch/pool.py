@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection, get_context
 from pathlib import Path
@@ -16,7 +16,7 @@ from ..grading import start
 from ..verdict import FULL, Graded, Outcome
 from . import tasks
 from .processes import die_with, without_interrupts
-from .tasks import ATTEMPTS, PATIENCE, Task
+from .tasks import ATTEMPTS, PATIENCE, Noted, Task
 
 READY = "ready"
 
@@ -60,12 +60,14 @@ class Pool:
 
         `coming` is an iterator of at most `total` tasks. It is asked for one when a worker is free; with `alone`, only
         when all workers are. A worker that dies is replaced, and its task is given to another one. A task that
-        ATTEMPTS workers died of gets 0, and so does a task that took its workers longer than PATIENCE in all.
+        ATTEMPTS workers died of gets what its checks gave before that, and 0 for the rest; so does a task that took
+        its workers longer than PATIENCE in all.
         Raises SandboxError if there is no sandbox, GraderError if the checks cannot be used.
         """
         waiting: deque[Task] = deque()
         deaths: Counter[str | None] = Counter()  # by the task's key; None for workers that died before they were ready
         ends: dict[str, float] = {}
+        noted: defaultdict[str, dict[str, Outcome]] = defaultdict(dict)  # by the task's key and the exercise
 
         def are_waiting() -> bool:
             if not waiting and (task := next(coming, None)) is not None:
@@ -86,6 +88,10 @@ class Pool:
                 task, answer = worker.task, worker.take()
                 if isinstance(answer, UserError):
                     raise answer
+                if isinstance(answer, Noted):
+                    if task is not None:
+                        noted[task.key][answer.outcome.exercise] = answer.outcome
+                    continue
                 if isinstance(answer, Outcome):
                     if task is not None:
                         self.tell(task, answer)
@@ -100,8 +106,9 @@ class Pool:
                     if task is not None and deaths[culprit] < ATTEMPTS:
                         waiting.append(task)
                     elif task is not None:
-                        yield task, tasks.killed(task)
+                        yield task, tasks.killed(task, noted.pop(task.key, {}))
                 elif task is not None:
+                    noted.pop(task.key, None)
                     if are_waiting():  # first, so that the worker is busy while the head handles this result
                         give(worker)
                     yield task, cast(Graded, answer)
@@ -145,14 +152,14 @@ class _Worker:
         with contextlib.suppress(OSError):  # the process may be dead: `take` will notice
             self.connection.send(task)
 
-    def take(self) -> Graded | UserError | Outcome | str | None:
-        """The process's answer, an Outcome before it, or None if it is dead or has not answered in time."""
+    def take(self) -> Graded | UserError | Outcome | Noted | str | None:
+        """The process's answer, what it tells before that, or None if it is dead or has not answered in time."""
         try:
             self.silent = not self.connection.poll()
             answer = None if self.silent else self.connection.recv()
         except (EOFError, OSError):
             answer = None
-        if not isinstance(answer, Outcome):
+        if not isinstance(answer, (Outcome, Noted)):
             self.task, self.asked = None, False
         return answer
 
@@ -178,4 +185,4 @@ def _work(pipe: connection.Connection, head: int, device: str, sandbox: str, lea
         with grader:
             pipe.send(READY)
             while True:
-                pipe.send(tasks.grade(grader, pipe.recv(), pipe.send))
+                pipe.send(tasks.grade(grader, pipe.recv(), pipe.send, lambda outcome: pipe.send(Noted(outcome))))

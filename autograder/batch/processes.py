@@ -1,19 +1,15 @@
 """What worker processes have in common: they end with the head, and leave Ctrl-C to it."""
 
 import contextlib
-import ctypes
-import os
 import signal
 from collections.abc import Iterator
 
-PR_SET_PDEATHSIG = 1
+from .. import bounds
 
 
 def die_with(head: int) -> None:
     """Make this process end when its parent (with the process id `head`) ends; leave Ctrl-C to that parent."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != head:
-        os._exit(1)
+    bounds.end_with(head)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 

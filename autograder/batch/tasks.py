@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # it imports torch
     from ..grading.grader import Grader
     from ..grading.trials import Trial
 
-ATTEMPTS = 3  # how many workers may die of a submission
+ATTEMPTS = 2  # how many workers may die of a submission
 # Seconds after which the head gives up on a worker that has a task: the worker itself stops at the submission's
 # deadline, but may first have to start its sandbox, and a process in it.
 PATIENCE = Limits().submission + 2 * START_SECONDS
@@ -45,8 +45,23 @@ class Task:
     tells: bool = False
 
 
-def grade(grader: Grader, task: Task, send: Callable[[Outcome], None] | None = None) -> Graded | SandboxError:
-    """The Graded of a task, or the SandboxError that stops all grading. `send` takes early outcomes to the head."""
+@dataclass(frozen=True)
+class Noted:
+    """The outcome of an exercise by its checks, before its mistakes are named: it counts if the worker dies of that."""
+
+    outcome: Outcome
+
+
+def grade(
+    grader: Grader,
+    task: Task,
+    send: Callable[[Outcome], None] | None = None,
+    note: Callable[[Outcome], None] | None = None,
+) -> Graded | SandboxError:
+    """The Graded of a task, or the SandboxError that stops all grading.
+
+    `send` takes early outcomes to the head, and `note` those by the checks alone.
+    """
 
     def tell(outcome: Outcome) -> None:
         if send and task.tells and outcome.status not in STOPPED:  # those may be graded again
@@ -57,7 +72,8 @@ def grade(grader: Grader, task: Task, send: Callable[[Outcome], None] | None = N
         if task.trial:
             return Graded(grader.grade_trial(found, task.trial, task.seed))
         where = "", task.assignment
-        return grader.grade_cells(cells(task), wanted(task), task.seed, *where, alone=task.alone, tell=tell)
+        early = {"tell": tell} | ({"note": note} if note else {})
+        return grader.grade_cells(cells(task), wanted(task), task.seed, *where, alone=task.alone, **early)
     except SandboxError as error:
         return error
     except Exception as mistake:
@@ -77,13 +93,17 @@ def cells(task: Task) -> list[RestoredCell]:
     return restore(read.read_notebook(task.data), found.cells, found)
 
 
-def ungraded(task: Task, status: str, message: str) -> Graded:
-    """The Graded of a task that no worker could grade: 0 points and the reason."""
-    outcomes = [without_grade(e.name, e.points, status, message) for e in wanted(task)]
+def ungraded(task: Task, status: str, message: str, noted: Mapping[str, Outcome] | None = None) -> Graded:
+    """The Graded of a task that no worker could grade: 0 points and the reason, but for the exercises `noted`."""
+    noted = noted or {}
+    outcomes = [noted.get(e.name) or without_grade(e.name, e.points, status, message) for e in wanted(task)]
     verdict = Verdict("", outcomes, task.seed, task.assignment, sandbox=task.sandbox)
     return Graded(verdict, cells(task), {})
 
 
-def killed(task: Task) -> Graded:
-    """The Graded of a task that ATTEMPTS workers died of, or that a worker never finished."""
-    return ungraded(task, "killed", "Each time it was graded, the grading process died, or had to be killed.")
+def killed(task: Task, noted: Mapping[str, Outcome] | None = None) -> Graded:
+    """The Graded of a task that ATTEMPTS workers died of, or that a worker never finished.
+
+    Exercises that were `noted` before keep their points, without names.
+    """
+    return ungraded(task, "killed", "Each time it was graded, the grading process died, or had to be killed.", noted)

@@ -16,6 +16,11 @@ def add(commands: shared.Commands) -> None:
         epilog="exit code: 0 if there is nothing to fix, 1 if there is, 2 the kit itself could not work",
     )
     command.add_argument("assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all)")
+    command.add_argument(
+        "--pairs",
+        action="store_true",
+        help="run all pairs of mistakes instead, and name those that run away (hours; make pairs)",
+    )
     command.set_defaults(run=run, course=shared.OPTIONAL)
 
 
@@ -26,6 +31,6 @@ def run(options: Namespace) -> int:
     assignments = None
     if course.here():
         assignments = [course.find_assignment(name) for name in options.assignments] or [*course.assignments().values()]
-    elif options.assignments:
+    elif options.assignments or options.pairs:
         raise UsageError("There is no course here, so there are no assignments to check.")
-    return doctor.run(assignments)
+    return doctor.run(assignments, options.pairs)

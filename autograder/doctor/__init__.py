@@ -6,8 +6,15 @@ from ..course import Assignment
 from .finding import Finding
 
 
-def run(assignments: list[Assignment] | None) -> int:
-    """Print the findings on this machine and these assignments (None: there is no course); returns the exit code."""
+def run(assignments: list[Assignment] | None, pairs: bool = False) -> int:
+    """Print the findings on this machine and these assignments (None: there is no course); returns the exit code.
+
+    With `pairs`, all pairs of mistakes are run instead.
+    """
+    if pairs:
+        from . import pairs as of_mistakes
+
+        return int(_print("Pairs of mistakes", of_mistakes.findings(assignments or [])))
     from . import machine
 
     ill = _print("This machine", machine.findings())

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from .. import course
+from .. import bounds, course
 from ..course import Assignment, cells_in, original_of, source_of
 from ..errors import CourseError, KitError
 from ..grading import faults
@@ -237,13 +237,13 @@ def _lines(text):
 
 def _graded(assignments):
     """Findings from grading solutions, releases, right answers and mistakes, each as if handed in."""
-    from ..grading.grader import Grader
+    from ..grading.apart import GraderApart
     from ..sandbox import jail
     from ..sandbox.parent import WarmParent
 
     parent = WarmParent(level=jail.own_level())
     try:
-        grader = Grader(parent)
+        grader = GraderApart(parent)
     except CourseError as error:
         yield Finding(False, str(error))
         return
@@ -277,24 +277,44 @@ def _is_own(exercise):
 
 
 def _own_answers(grader, exercise):
+    from ..grading.apart import RanAway
+
+    if exercise not in grader.graders.checks:
+        return
+    looks = [("right answer", style, faults_of_answer) for style in styles_of(exercise)]
+    looks += [("mistake", id, faults_of_mistake) for id in bank(exercise)]
+    for kind, name, look in looks:
+        try:
+            yield from grader.apart(look, exercise, name)
+        except RanAway as end:
+            yield f"the {kind} {name} of {exercise} runs away: {end}"
+
+
+def faults_of_answer(grader, exercise, style):
+    """The checks that a right answer fails, each as a line."""
     import runpy
 
     from ..checks.proxies import Local
 
-    if exercise not in grader.graders.checks:
-        return
-    for style in styles_of(exercise):
-        path = answer_path(exercise, style)
-        run = grader.graders.run(exercise, Local(runpy.run_path(str(path))), 1)
-        for check in run.failed():
-            why = run.unjudged.get(check.name, check.message)
-            yield f"the right answer {style} of {exercise} fails {check.name}: {why}"
-    for id, mistake in bank(exercise).items():
-        run = grader.graders.run(exercise, mistake.local(), 1)
-        named = [diagnosis.id for diagnosis in grader.diagnostician.diagnose(run)]
-        if run.unjudged:
-            yield f"the mistake {id} of {exercise} cannot be judged: {'; '.join(run.unjudged.values())}"
-        elif not run.failed():
-            yield f"the mistake {id} of {exercise} gets full marks: a check is missing"
-        elif id not in named:
-            yield f"the mistake {id} of {exercise} is not named: {named[0] if named else 'nothing'} is"
+    name = f"{exercise}/{style}"
+    with bounds.tried(name):
+        namespace = runpy.run_path(str(answer_path(exercise, style)))
+    run = grader.graders.run(exercise, Local(namespace, name=name), 1)
+    why = {check.name: run.unjudged.get(check.name, check.message) for check in run.failed()}
+    return [f"the right answer {style} of {exercise} fails {check}: {reason}" for check, reason in why.items()]
+
+
+def faults_of_mistake(grader, exercise, id):
+    """What is wrong with a mistake, as a line, if anything is."""
+    mistake = bank(exercise)[id]
+    run = grader.graders.run(exercise, mistake.local(), 1)
+    named = [diagnosis.id for diagnosis in grader.diagnostician.diagnose(run)]
+    if bounds.was_stopped(mistake.name):
+        return [f"the mistake {id} of {exercise} runs away: it takes too much memory or time, or starts a process"]
+    if run.unjudged:
+        return [f"the mistake {id} of {exercise} cannot be judged: {'; '.join(run.unjudged.values())}"]
+    if not run.failed():
+        return [f"the mistake {id} of {exercise} gets full marks: a check is missing"]
+    if id not in named:
+        return [f"the mistake {id} of {exercise} is not named: {named[0] if named else 'nothing'} is"]
+    return []

@@ -26,7 +26,7 @@ from ..mistakes.evidence import likeness
 from ..submission.restore import RestoredCell
 from ..verdict import FACT, STANDS_ON, Check, Diagnosis, Outcome
 from .internal import internal_error
-from .watchdog import Endless
+from .watchdog import MISTAKES, Endless
 from .workspace import Edited, Workspace
 
 T = TypeVar("T")
@@ -115,7 +115,7 @@ class Blame:
             left = []
             for one in wrong:
                 with workspace.clock(f"the checks of `{one.run.exercise}`"):
-                    is_left = self._safely(workspace, functools.partial(step, workspace, one))
+                    is_left = self._safely(workspace, one.run, functools.partial(step, workspace, one))
                 one.outcome.fingerprint = one.run.fingerprint
                 if is_left:
                     left.append(one)
@@ -290,10 +290,10 @@ class Blame:
             raise tried.stopped
         return bool(tried.checks) and not tried.failed()
 
-    def _safely(self, workspace: Workspace, find: Callable[[], T]) -> T | None:
+    def _safely(self, workspace: Workspace, run: ExerciseRun, find: Callable[[], T]) -> T | None:
         """What `find` finds; None if it fails, as where the answer ends its process: the points stay as they are."""
         try:
-            with workspace.watched():
+            with workspace.watched(f"{MISTAKES}`{run.exercise}`"):
                 return find()
         except (ChildGone, Stopped):
             return None
@@ -442,7 +442,7 @@ class Blame:
             self.diagnostician.ask_ahead(run)
             return True
 
-        if not self._safely(workspace, asked):
+        if not self._safely(workspace, run, asked):
             run.answers = {}
 
     def _find_out(self, workspace: Workspace, run: ExerciseRun) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from .. import course
+from ..bounds import Barred
 from ..checks.proxies import StudentError, unable
 from ..checks.runner import Graders
 from ..checks.source_text import names_used_by
@@ -31,7 +32,7 @@ from .internal import internal_error
 from .lending import lend
 from .seeds import new_seed
 from .store import course_version
-from .watchdog import Endless
+from .watchdog import CHECKS, Endless
 from .workspace import Deadline, Workspace
 
 # the diagnosis of an exercise with these results of its checks, if it is known already, else None
@@ -45,6 +46,10 @@ TWICE = "`{0}` is graded as {1} defines it, and that is not written yet: move yo
 TWICE_IN_ONE = "You define `{0}` twice in {1}, and the last one counts, which is not written yet: take that one away."
 
 log = logging.getLogger(__name__)
+
+
+def nothing(*given: object) -> None:
+    """What is called back if nobody wants to know."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ class Grader:
         wanted: Sequence[course.Exercise] | None,
         seed: int,
         known: Known | None = None,
-        before_each: Callable[[], None] = lambda: None,
+        before_each: Callable[[], None] = nothing,
     ) -> Graded:
         """Grade the content of a file on the exercises `wanted`, as `grade_cells` does.
 
@@ -128,7 +133,8 @@ class Grader:
         candidates: Sequence[course.Exercise] = (),
         alone: bool = False,
         known: Known | None = None,
-        tell: Tell = lambda outcome: None,
+        tell: Tell = nothing,
+        note: Tell = nothing,
     ) -> Graded:
         """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they hand in).
 
@@ -136,7 +142,7 @@ class Grader:
         a machine that is out of memory. The submission is then graded again, under one deadline for all attempts, and
         the last attempt counts. With `alone`, it is graded as if no other submission had come before it. What is
         `known` of an exercise is not diagnosed again. Each outcome is also given to `tell`, as soon as it is there, and
-        once more if the submission is graded again.
+        once more if the submission is graded again. `note` gets the outcomes by the checks alone, before any is named.
         """
         if not alone:
             self._learn_what_pays(seed)
@@ -144,7 +150,7 @@ class Grader:
         running = lend(cells, course.assignments().get(assignment))
         for _ in range(ATTEMPTS):
             workspace = Workspace(self.parent, running, deadline, prefetches=not alone)
-            results = self._grade_workspace(workspace, wanted, candidates, seed, known, tell)
+            results = self._grade_workspace(workspace, wanted, candidates, seed, known, tell, note)
             verdict = Verdict(path, results, seed, assignment, sandbox=self.parent.level)
             attempts.append(Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped))
             if not workspace.unexplained or deadline.is_over():
@@ -228,6 +234,7 @@ class Grader:
         seed: int,
         known: Known | None,
         tell: Tell,
+        note: Tell,
     ) -> list[Outcome]:
         """The outcome of every exercise."""
         try:
@@ -246,6 +253,7 @@ class Grader:
                 with workspace.clock(f"the checks of `{exercise.name}`"):
                     outcome, left = self._grade_exercise(workspace, exercise, seed, known)
                 outcomes.append(outcome)
+                note(outcome)
                 workspace.graded[exercise.name] = outcome
                 if left:
                     wrong.append(left)
@@ -279,11 +287,11 @@ class Grader:
                 return without(*workspace.why_missing(exercise.name))
             if kind == "other":
                 return without("error", f"`{exercise.name}` should be a function or class, but it is something else.")
-            with workspace.watched():
+            with workspace.watched(f"{CHECKS}`{exercise.name}`"):
                 run = self.graders.run(exercise.name, workspace, seed)
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
-        except Endless as mistake:
+        except (Endless, Barred) as mistake:
             return without("error", internal_error(mistake))
         finally:
             workspace.end_exercise()

@@ -12,11 +12,13 @@ from ..sandbox.parent import WarmParent
 from ..verdict import FULL
 
 if TYPE_CHECKING:  # it imports torch
-    from .grader import Grader
+    from .apart import GraderApart
 
 
-def started_grader(device: str = "cpu", sandbox: str = FULL, learnt: Path | None = None) -> Grader:
+def started_grader(device: str = "cpu", sandbox: str = FULL, learnt: Path | None = None) -> GraderApart:
     """A Grader with a sandbox, of that level, that is already starting. `learnt` is as for a Grader.
+
+    It grades in a process apart, which ends instead of this one, whatever it tries.
 
     Imported modules stay in memory, so the garbage collector is off during the imports and never scans them later:
     it would take a sixth of the time.
@@ -27,9 +29,9 @@ def started_grader(device: str = "cpu", sandbox: str = FULL, learnt: Path | None
     enabled = gc.isenabled()
     gc.disable()
     try:
-        from .grader import Grader
+        from .apart import GraderApart
 
-        made = Grader(parent, learnt)
+        made = GraderApart(parent, learnt)
         gc.freeze()
     finally:
         if enabled:

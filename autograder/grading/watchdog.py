@@ -12,8 +12,11 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
+from .. import bounds
+
 SECONDS = 100.0  # CPU seconds for the checks of one exercise; real answers, right or wrong, take less than ten
 EVERY = 1.0  # seconds between two looks at the clock
+CHECKS, MISTAKES = "the checks of ", "the mistakes of "  # what is watched, before the name of an exercise
 
 
 class Endless(BaseException):
@@ -21,14 +24,15 @@ class Endless(BaseException):
 
 
 @contextlib.contextmanager
-def watching(most: float = math.inf) -> Iterator[None]:
+def watching(most: float = math.inf, what: str = "") -> Iterator[None]:
     """Raise Endless in the body of the `with`, once this thread has used more than SECONDS of CPU in it, or `most`.
 
-    Python raises it between two bytecode instructions: a single instruction that never ends is not interrupted.
+    Python raises it between two bytecode instructions: a single instruction that never ends is not interrupted. It ends
+    the process a little later, if that is confined (bounds.py), for which the body is `what`. Raises bounds.Barred.
     """
     seconds = min(SECONDS, most)
     try:
-        with _Watch(seconds):
+        with bounds.lasting(what, seconds + bounds.LATE), _Watch(seconds):
             yield
     except Endless as end:
         end.args = (f"more than {seconds:g} s of CPU, at last in {_place(end)}",)

@@ -296,13 +296,13 @@ class Workspace:
         self._lose()
 
     @contextlib.contextmanager
-    def watched(self) -> Iterator[None]:
+    def watched(self, what: str) -> Iterator[None]:
         """Raise Endless as `watching` does, after ending the sandbox: a message may have been cut off in the middle.
 
-        Raises OutOfTime instead if the submission's own time was up.
+        Raises OutOfTime instead if the submission's own time was up, and bounds.Barred.
         """
         try:
-            with watching(self.deadline.left()):
+            with watching(self.deadline.left(), what):
                 yield
         except Endless:
             self.parent.close()

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import select
+import signal
 import socket
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ class WarmParent:
     """
 
     control: socket.socket  # only while the sandbox runs
+    pidfd: int  # likewise
     folder: str  # empty at the full level: its sandbox has its own
 
     def __init__(self, limits: jail.Limits | None = None, device: str = "cpu", level: str = FULL) -> None:
@@ -74,6 +76,7 @@ class WarmParent:
             cwd="/",
             start_new_session=True,  # Ctrl-C should reach only the grader
         )
+        self.pidfd = os.pidfd_open(self.process.pid)
         theirs.close()
         self.control = ours
         with contextlib.suppress(OSError):  # if it has ended already, `start` says why
@@ -96,11 +99,20 @@ class WarmParent:
             raise SandboxError(f"The sandbox did not start: {reason}")
         self.ready = True
 
+    def is_gone(self) -> bool:
+        """Whether the sandbox that was launched has ended."""
+        return self.process is not None and self.process.poll() is not None
+
     def close(self) -> None:
         """Stop the sandbox and whatever runs in it."""
         if self.process is not None:
             self.control.close()
-            self.process.kill()  # --die-with-parent and the process namespace, or `die_with`, end the rest with it
+            # by the pidfd, since a process that was forked from the one that launched it may close it as well;
+            # --die-with-parent and the process namespace, or `die_with`, end the rest with it
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            select.select([self.pidfd], [], [], jail.START_SECONDS)
+            os.close(self.pidfd)
             self.process.wait()
             self._forget_child(seconds=jail.START_SECONDS)
             if self.process.stderr is not None:

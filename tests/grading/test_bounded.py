@@ -3,15 +3,24 @@
 Nothing here hands the diagnostician an answer before it asks: what is tested is the way that a submission takes.
 """
 
+import dataclasses
 import json
 import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
+import psutil
+import pytest
 from conftest import ROOT
 
-from autograder.mistakes.bank import right_answer
+from autograder import bounds, course
+from autograder.grading import watchdog
+from autograder.grading.apart import GraderApart
+from autograder.mistakes import diagnosis, hypotheses, rescaled
+from autograder.mistakes.bank import Mistake, bank, right_answer
+from autograder.mistakes.hypotheses import composed, right
 from autograder.mistakes.name_check import cells_for
 
 LIMIT = 8 * 2**30  # bytes of addresses of any process: a limit that fails takes this, and not the machine
@@ -51,3 +60,149 @@ def test_an_answer_for_which_a_pair_of_mistakes_doubles(tmp_path):
     assert most < MOST
     assert (outcome["status"], outcome["score"]) == ("graded", 8.5)
     assert outcome["diagnosis"]
+
+
+# --- what runs away, wherever it is tried ---------------------------------------------------------
+
+KINDS = {
+    "recursion that doubles": "grow = lambda x: grow(torch.cat([x, x])); grow(torch.ones(2**18))",
+    "100 GB": "torch.zeros(25 * 10**9)",
+    "a loop in C": "sum(__import__('itertools').repeat(0))",
+    "a loop in Python": "\n    while True: pass",
+    "a fork that sleeps": "__import__('os').fork() or __import__('time').sleep(1000)",
+    "a process that sleeps": "__import__('subprocess').Popen(['sleep', '1000'])",
+    "a crash": "__import__('ctypes').string_at(0)",
+}
+BANK = bank("attention")
+TWO = composed(right(BANK), BANK["softmax-over-queries"], BANK["no-scale"]).source
+NAMES = ["no-scale", "softmax-over-queries"]
+PAIR = ("no-scale", "always-causal")  # tried before it is known that only the other pair explains all
+FACTOR = BANK.right.replace("F.softmax(", "F.softmax(1.3 * ")
+assert FACTOR != BANK.right
+
+
+@pytest.fixture(scope="module")
+def apart():
+    with GraderApart() as grader:
+        yield grader
+
+
+@pytest.fixture
+def impatient(apart, monkeypatch):
+    """A grader that forgets what ran away, and does not wait long for what is tried."""
+    monkeypatch.setattr(bounds, "SECONDS", 1.0)
+    monkeypatch.setattr(bounds, "LATE", 0.5)
+    monkeypatch.setattr(bounds.State, "barred", set())
+    yield apart
+    apart.end_process()
+
+
+@pytest.fixture(params=KINDS)
+def runaway(request, tmp_path):
+    """Code that runs away, and leaves a mark in a file each time."""
+    mark = tmp_path / "tried"
+    return Runaway(f"\n    open({str(mark)!r}, 'a').write('.')\n    {KINDS[request.param]}\n", mark, request.param)
+
+
+@dataclasses.dataclass
+class Runaway:
+    code: str
+    mark: Path
+    kind: str
+
+    def before(self, source, name="attention"):
+        """A source in which a function runs away before it does its work."""
+        return f"{source}\n\n_usual_{name} = {name}\n\n\ndef {name}(*given, **named):{self.code}    return " + (
+            f"_usual_{name}(*given, **named)\n"
+        )
+
+    def run(self):
+        """Run away here."""
+        exec(f"import torch\ndef run():{self.code}\nrun()", {})
+
+    @property
+    def times(self):
+        return len(self.mark.read_text()) if self.mark.exists() else 0
+
+
+def outcome_of(grader, exercise, answer):
+    """The outcome of an answer; this process must not have grown, and nothing may be left of what it started."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    wanted = [course.exercises()[exercise]]
+    (outcome,) = grader.grade_cells(cells_for(exercise, answer), wanted, 1).verdict.exercises
+    grader.end_process()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 2**17
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MOST * 1024
+    sleeping = [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", "1000"]]
+    below = psutil.Process().children(recursive=True)
+    of_sandbox = psutil.Process(grader.parent.process.pid).children(recursive=True) if grader.parent.process else []
+    assert not sleeping and {p.pid for p in below} <= {p.pid for p in of_sandbox} | {grader.parent.process.pid}
+    return outcome
+
+
+def test_a_mistake_that_runs_away(impatient, runaway, monkeypatch):
+    wrong = Mistake("runaway", "attention", "It runs away.", runaway.before(BANK.right))
+    monkeypatch.setattr(BANK, "mistakes", {"runaway": wrong, **BANK.mistakes})
+    outcome = outcome_of(impatient, "attention", TWO)
+    assert runaway.times and (outcome.status, outcome.score) == ("graded", 3.5)
+    assert [each.id for each in outcome.diagnosis] == NAMES
+
+
+def test_a_pair_that_runs_away(impatient, runaway, monkeypatch):
+    def made(right, *mistakes):
+        both = composed(right, *mistakes)
+        is_it = tuple(one.id for one in mistakes) == PAIR
+        return dataclasses.replace(both, source=runaway.before(both.source)) if both and is_it else both
+
+    monkeypatch.setattr(hypotheses, "composed", made)
+    outcome = outcome_of(impatient, "attention", TWO)
+    assert runaway.times and (outcome.status, outcome.score) == ("graded", 3.5)
+    assert [each.id for each in outcome.diagnosis] == NAMES
+
+
+def test_a_factor_that_is_fitted_runs_away(impatient, runaway, monkeypatch):
+    usual = rescaled._multiplying
+
+    def made(*given):
+        found = usual(*given)
+        return found and dataclasses.replace(found, source=runaway.before(found.source))
+
+    monkeypatch.setattr(rescaled, "_multiplying", made)
+    outcome = outcome_of(impatient, "attention", FACTOR)
+    assert runaway.times and outcome.status == "graded" and 0 < outcome.score < outcome.max_score
+
+
+def test_a_candidate_that_runs_away(impatient, runaway, monkeypatch):
+    """A test of the student's stops it, as it stops any that raises an error."""
+    wrong = dataclasses.replace(BANK["no-scale"], source=runaway.before(BANK["no-scale"].source))
+    monkeypatch.setattr(BANK, "mistakes", {**BANK.mistakes, "no-scale": wrong})
+    outcome = outcome_of(impatient, "check_attention", right_answer("check_attention"))
+    assert runaway.times and (outcome.status, outcome.score) == ("graded", outcome.max_score)
+
+
+def test_a_check_that_runs_away(impatient, runaway, monkeypatch):
+    """As a reference may at a student's sizes: it is the course's fault, and costs no other exercise."""
+    monkeypatch.setattr(watchdog, "SECONDS", 2.0)
+    checks = impatient.graders.checks["softmax"]
+    strange = dataclasses.replace(checks[-1], test=lambda submission, draw: runaway.run())
+    monkeypatch.setitem(impatient.graders.checks, "softmax", [*checks[:-1], strange])
+    cells = [*cells_for("softmax", right_answer("softmax")), *cells_for("attention", BANK.right)]
+    wanted = [course.exercises()[name] for name in ("softmax", "attention")]
+    one, other = impatient.grade_cells(cells, wanted, 1).verdict.exercises
+    impatient.end_process()
+    assert runaway.times and other.score == other.max_score
+    if "sleeps" in runaway.kind:  # the course may start what it likes, as long as it ends with the grading
+        assert one.score == one.max_score
+    elif one.status == "graded":
+        assert one.unjudged
+    else:
+        assert (one.status, runaway.times) == ("error", 1 if "Python" in runaway.kind else 2)
+
+
+def test_naming_that_runs_away(impatient, runaway, monkeypatch):
+    """The points are as the checks say, and there are no names."""
+    monkeypatch.setattr(watchdog, "SECONDS", 5.0)
+    monkeypatch.setattr(diagnosis.Search, "mistakes", lambda search: runaway.run() or [])
+    outcome = outcome_of(impatient, "attention", TWO)
+    assert runaway.times == 1 and (outcome.status, outcome.by_checks) == ("graded", 3.5)
+    assert not {each.id for each in outcome.diagnosis} & set(NAMES)
