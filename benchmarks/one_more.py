@@ -2,8 +2,8 @@
 
 Of every assignment a class is graded with one warm sandbox, on the same inputs: first MET mixed submissions, which fill
 the store of what mistakes do, then N right ones and N other mixed ones. In a mixed one every exercise is right or wrong
-with equal chances (classes.py). Prints means of CPU seconds, of the grading processes and the sandbox together. These do
-not depend much on what else the machine does, but on a full one they are up to 1.5 times as large.
+with equal chances (classes.py). Prints means of CPU seconds, of the grading processes and the sandbox together. These
+do not depend much on what else the machine does, but on a full one they are up to 1.5 times as large.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def cost(grader, assignment, kind, first, number):
 
 
 def cpu_of_all(grader):
-    """The CPU seconds of this process, of the one that grades, of the warm parent, and of the children it waited for."""
+    """The CPU seconds of this process, the one that grades, the warm parent, and the children that it waited for."""
     fields = Path(f"/proc/{parent_of(grader.parent.process)}/stat").read_text().rpartition(")")[2].split()
     apart = grader.process.cpu() if grader.process else 0.0
     return time.process_time() + apart + sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")

@@ -6,13 +6,15 @@ import shutil
 
 import pytest
 from conftest import load
+from runaways import KINDS
 from small_course import autograder, copy
 
-from autograder import cli, course, new
+from autograder import bounds, cli, course, new
 from autograder.doctor import course as looks
-from autograder.doctor import finding, machine
+from autograder.doctor import finding, machine, pairs
 from autograder.errors import UsageError
 from autograder.grading import faults
+from autograder.grading.apart import GraderApart
 
 NAME = "01_first"
 HINTS = "".join(f"<details><summary>Hint {n}</summary>{text}</details>" for n, text in enumerate(("Look.", "TODO"), 1))
@@ -208,6 +210,26 @@ STUB = """def rescale(x):
     return (x - x.min()) / spread
     ### END SOLUTION
 """
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mistakes_that_run_away_are_named(kind, place, monkeypatch):
+    """The doctor tries them, bounded, and says so; it does the rest of its work all the same."""
+    monkeypatch.setattr(bounds, "SECONDS", 1.0)
+    monkeypatch.setattr(bounds, "LATE", 0.5)
+    monkeypatch.setattr(bounds.State, "barred", set())
+    folder = place / "exercises" / "rescale"
+    runaway = f'BANK.mistake("runaway", "It never ends.", {{"    spread =": """    {KINDS[kind]}\n    spread ="""}})\n'
+    with (folder / "mistakes.py").open("a") as mistakes:
+        mistakes.write(runaway)
+    (folder / "answers" / "wrong.py").write_text("def rescale(x):\n    return x\n")
+    with GraderApart() as grader:
+        lines = list(looks._own_answers(grader, "rescale"))
+    assert any(line.startswith("the mistake runaway of rescale runs away: ") for line in lines), lines
+    assert any(line.startswith("the right answer wrong of rescale fails test_values") for line in lines), lines
+    if kind == "a loop in C":
+        found = pairs.of_exercise("rescale")
+        assert found.well is None and "runaway" in found.says
 
 
 def test_what_cannot_be_imported_is_a_line(place):

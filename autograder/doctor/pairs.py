@@ -27,18 +27,18 @@ TOGETHER = 100  # pairs that are run at once: those before one that ends the pro
 def findings(assignments: list[Assignment]) -> Iterator[Finding]:
     """The pairs that run away: a diagnosis that tries one goes on without it, but pays for it."""
     names = [e.name for a in assignments if not a.lacks for e in a.exercises if isinstance(bank(e.name), Bank)]
+    yield from map(of_exercise, names)
+
+
+def of_exercise(name: str) -> Finding:
+    """Those of an exercise."""
+    ran, runaways = 0, set[str]()
     with GraderApart(WarmParent(level=jail.own_level())) as grader:
-        for name in names:
-            ran, runaways = 0, set[str]()
-            while made := _some(grader, name, ran, runaways):
-                ran += made
-            yield (
-                Finding(True, f"{name}: all {ran} pairs of mistakes end within their limits")
-                if not runaways
-                else (
-                    Finding(None, f"{name}: of {ran} pairs of mistakes these run away: {', '.join(sorted(runaways))}")
-                )
-            )
+        while made := _some(grader, name, ran, runaways):
+            ran += made
+    if not runaways:
+        return Finding(True, f"{name}: all {ran} pairs of mistakes end within their limits")
+    return Finding(None, f"{name}: of {ran} pairs of mistakes these run away: {', '.join(sorted(runaways))}")
 
 
 def _some(grader: GraderApart, exercise: str, first: int, runaways: set[str]) -> int:

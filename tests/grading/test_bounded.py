@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 from conftest import ROOT
+from runaways import KINDS
 
 from autograder import bounds, course
 from autograder.grading import watchdog
@@ -64,15 +65,6 @@ def test_an_answer_for_which_a_pair_of_mistakes_doubles(tmp_path):
 
 # --- what runs away, wherever it is tried ---------------------------------------------------------
 
-KINDS = {
-    "recursion that doubles": "grow = lambda x: grow(torch.cat([x, x])); grow(torch.ones(2**18))",
-    "100 GB": "torch.zeros(25 * 10**9)",
-    "a loop in C": "sum(__import__('itertools').repeat(0))",
-    "a loop in Python": "\n    while True: pass",
-    "a fork that sleeps": "__import__('os').fork() or __import__('time').sleep(1000)",
-    "a process that sleeps": "__import__('subprocess').Popen(['sleep', '1000'])",
-    "a crash": "__import__('ctypes').string_at(0)",
-}
 BANK = bank("attention")
 TWO = composed(right(BANK), BANK["softmax-over-queries"], BANK["no-scale"]).source
 NAMES = ["no-scale", "softmax-over-queries"]
