@@ -289,6 +289,22 @@ def test_a_batch_ends_whatever_becomes_of_its_workers(monkeypatch):
     assert (given["evil"], given["silent"]) == (2, 1)  # who did not end the first time would take as long again
 
 
+def test_what_was_graded_before_its_workers_died_keeps_its_points(monkeypatch):
+    """A submission is tried once more, and then has the points of its checks, without names; the batch goes on."""
+    monkeypatch.setattr(pool, "_work", workers.notes_and_dies)
+    give, given = pool._Worker.give, []
+    monkeypatch.setattr(pool._Worker, "give", lambda worker, task: (given.append(task.student), give(worker, task)))
+    data = (ROOT / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_bytes()
+    tasks = [Task(name, name, data, ASSIGNMENT, 1) for name in ("ada", "bela")]
+    with pool.Pool(1) as engine:
+        done = {task.student: answer.verdict for task, answer in engine.graded(iter(tasks), len(tasks))}
+    assert Counter(given) == {"ada": 2, "bela": 2} and done.keys() == {"ada", "bela"}
+    for verdict in done.values():
+        first, *others = verdict.exercises
+        assert (first.status, first.score) == ("graded", first.max_score)
+        assert others and {e.status for e in others} == {"killed"}
+
+
 def test_workers_that_never_begin_are_one_sentence(monkeypatch):
     monkeypatch.setattr(pool, "_work", workers.never)
     with pool.Pool(1) as engine, pytest.raises(SandboxError, match="die before they start"):
