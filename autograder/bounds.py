@@ -22,8 +22,8 @@ from pathlib import Path
 from types import FrameType
 
 ROOM = 2**28  # bytes: a right answer takes less than 50 MB in any check, torch's threads and arenas among them
-SECONDS = 20.0  # of CPU for one request: twice what a student's code may take for a call (`jail.Limits`)
-LATE = 10.0  # seconds of CPU after that: what has not ended by then ends only with its process
+SECONDS = 10.0  # of CPU for one request: what a student's code may take for a call (`jail.Limits`)
+LATE = 5.0  # seconds of CPU after that: what has not ended by then ends only with its process
 STRETCH = 10  # times as long by the clock: what sleeps ends, too, and a busy machine ends nothing
 PR_SET_PDEATHSIG = 1
 MOST_NAMED = 500  # bytes of a name in a Slot

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import small_course
 from conftest import ROOT
 from runaways import KINDS
 
@@ -216,3 +217,20 @@ def test_naming_that_runs_away(impatient, runaway, monkeypatch):
     outcome = outcome_of(impatient, "attention", TWO)
     assert runaway.times == 1 and (outcome.status, outcome.by_checks) == ("graded", 3.5)
     assert not {each.id for each in outcome.diagnosis} & set(NAMES)
+
+
+def test_a_class_with_an_answer_for_which_a_mistake_never_ends(tmp_path):
+    """As a course is used: its bank has a mistake that loops in C, and only what tries it ends, for good."""
+    place = small_course.copy(tmp_path / "course")
+    with (place / "exercises" / "normalise" / "mistakes.py").open("a") as mistakes:
+        loop = "x.dim() != 1 or sum(__import__('itertools').repeat(0))"
+        mistakes.write(f'BANK.mistake("runaway", "It never ends.", {{"x.dim() != 1": "{loop}"}})\n')
+    assert small_course.command(place, "autograder", "build")[0] == 0
+    answer = "def normalise(x):\n    if x.dim() != 1:\n        raise ValueError('no')\n    return {}\n"
+    for student, value in (("ada", "x * 2"), ("bela", "x * 3"), ("cora", "x * 4")):
+        small_course.submit(place, student, {"normalise": answer.format(value)}, "solutions")
+    code, out, said = small_course.real(place, "autograder", "grade", "01", "--jobs", "1")
+    assert code == 0 and "3 graded" in out
+    assert said.count("a process of grading ended") == 1 and "normalise/runaway" in said
+    scores = {row.split()[0]: row.split()[1] for row in out.splitlines() if row.startswith(("ada", "bela", "cora"))}
+    assert len(set(scores.values())) == 1 and not scores["ada"].startswith(("0/", "4/"))
