@@ -20,6 +20,7 @@ CREDIT = PRICES  # unless a course says otherwise
 FULL, PROCESS, UNSAFE = LEVELS = ("full", "process", "unsafe")  # of the sandbox: docs/security.md says what each is
 STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
 STOPPED = ("timeout", "killed")  # the statuses that a busy machine may have caused
+KILLED = "Each time it was graded, the grading process died, or had to be killed."  # what is said of that
 CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "mode", "arguments")  # in this order
 # what checks may measure of an answer, beside its points, with its unit
 MEASURES = {"loss": "nats a token above the rules", "bytes": "bytes of state a token"}

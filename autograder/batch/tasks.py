@@ -11,7 +11,7 @@ from ..errors import SandboxError
 from ..sandbox.jail import START_SECONDS, Limits
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
-from ..verdict import FULL, STOPPED, Graded, Outcome, Verdict, without_grade
+from ..verdict import FULL, KILLED, STOPPED, Graded, Outcome, Verdict, without_grade
 
 if TYPE_CHECKING:  # it imports torch
     from ..grading.grader import Grader
@@ -106,4 +106,4 @@ def killed(task: Task, noted: Mapping[str, Outcome] | None = None) -> Graded:
 
     Exercises that were `noted` before keep their points, without names.
     """
-    return ungraded(task, "killed", "Each time it was graded, the grading process died, or had to be killed.", noted)
+    return ungraded(task, "killed", KILLED, noted)

@@ -28,7 +28,7 @@ from ..bounds import Slot
 from ..errors import KitError
 from ..sandbox.jail import START_SECONDS, Limits
 from ..submission.restore import RestoredCell
-from ..verdict import Graded, Outcome, Verdict, without_grade
+from ..verdict import KILLED, Graded, Outcome, Verdict, without_grade
 from .blame import Tell
 from .grader import Grader, Known, nothing
 from .trials import Trial
@@ -38,7 +38,7 @@ ROOM = 2**30  # bytes: with the 350 MB of what is imported, a process of grading
 LARGE = 2**29  # bytes that it has more than at first, after a submission: another one takes its place
 EVERY = 0.1  # seconds between two looks at what it is doing
 LONGEST = Limits().submission + 2 * START_SECONDS  # seconds for what has no limit of its own: waiting for the sandbox
-SOON = 2.0  # seconds in which a process that has nothing to do ends
+SOON = 10.0  # seconds in which a process that has nothing to do ends
 MADE, RAISED, ABANDONED = "made", "raised", "abandoned"  # how a request ends
 UNANSWERED = ("tell", "note")  # calls of the one that asked that return nothing
 ATTEMPTS = 4  # processes for one submission; each but the second leaves out what ended the one before it
@@ -104,10 +104,9 @@ class GraderApart(Grader):
         try:
             return self._attempts("grade_cells", given, calls)
         except RanAway as end:
-            log.error("a submission could not be graded to the end: %s", end)
-            reason = f"Its grading did not end: {end}."
+            log.error("a submission was not graded to the end: %s", end)
             names = wanted or [e for e in candidates if e.name in noted] or candidates
-            outcomes = [noted.get(e.name) or without_grade(e.name, e.points, "killed", reason) for e in names]
+            outcomes = [noted.get(e.name) or without_grade(e.name, e.points, "killed", KILLED) for e in names]
             return Graded(Verdict(path, outcomes, seed, assignment, sandbox=self.parent.level), cells)
 
     def grade_trial(self, assignment: course.Assignment, trial: Trial, seed: int) -> Verdict:
@@ -116,7 +115,8 @@ class GraderApart(Grader):
         try:
             return self._attempts("grade_trial", (assignment, trial, seed), {})
         except RanAway as end:
-            outcomes = [without_grade(e.name, e.points, "killed", f"{end}.") for e in assignment.exercises]
+            log.error("%s was not graded to the end: %s", assignment.name, end)
+            outcomes = [without_grade(e.name, e.points, "killed", KILLED) for e in assignment.exercises]
             return Verdict(str(assignment.path), outcomes, seed, assignment.name, sandbox=self.parent.level)
 
     def learn(self, name: str, seed: int) -> None:
@@ -140,18 +140,20 @@ class GraderApart(Grader):
 
     def _attempts(self, method: str, given: tuple[Any, ...], calls: dict[str, Any]) -> Any:
         """What a method returns in the process apart, after what ends that is left out. Raises RanAway."""
-        self.without.clear()
         met = set[str]()
-        for left in reversed(range(ATTEMPTS)):
-            try:
-                return self._asked(method, given, calls)
-            except RanAway as end:
-                log.warning("a process of grading ended: %s; the submission is graded again", end)
-                if not left or (not end.what and end.what in met):
-                    raise
-                if end.what in met or not end.what.startswith(CHECKS):
-                    self._leave_out(end.what)
-                met.add(end.what)
+        try:
+            for left in reversed(range(ATTEMPTS)):
+                try:
+                    return self._asked(method, given, calls)
+                except RanAway as end:
+                    log.warning("a process of grading ended: %s; the submission is graded again", end)
+                    if not left or (not end.what and end.what in met):
+                        raise
+                    if end.what and (end.what in met or not end.what.startswith(CHECKS)):
+                        self._leave_out(end.what)
+                    met.add(end.what)
+        finally:
+            self.without.clear()
         raise AssertionError  # the last attempt has raised
 
     def _leave_out(self, what: str) -> None:
@@ -189,11 +191,11 @@ class GraderApart(Grader):
                 method, given, wanted, without, folder = pipe.recv()
             except EOFError:
                 return
-            os.chdir(folder)
             bounds.leave_out(without)
             calls = {name: _Call(pipe, name) for name in wanted}
             self.graders.before_each = calls.pop("before_each", nothing)
             try:
+                os.chdir(folder)
                 pipe.send((MADE, getattr(self, method)(*given, **calls)))
             except _Abandoned:
                 pipe.send((ABANDONED, None))

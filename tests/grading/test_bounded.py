@@ -219,12 +219,12 @@ def test_naming_that_runs_away(impatient, runaway, monkeypatch):
     assert not {each.id for each in outcome.diagnosis} & set(NAMES)
 
 
-def test_a_class_with_an_answer_for_which_a_mistake_never_ends(tmp_path):
-    """As a course is used: its bank has a mistake that loops in C, and only what tries it ends, for good."""
+def test_a_class_with_answers_for_which_a_mistake_ends_the_process(tmp_path):
+    """As a course is used: its bank has a mistake that crashes, and only the process that tries it ends, once."""
     place = small_course.copy(tmp_path / "course")
     with (place / "exercises" / "normalise" / "mistakes.py").open("a") as mistakes:
-        loop = "x.dim() != 1 or sum(__import__('itertools').repeat(0))"
-        mistakes.write(f'BANK.mistake("runaway", "It never ends.", {{"x.dim() != 1": "{loop}"}})\n')
+        crash = "x.dim() != 1 or __import__('ctypes').string_at(0)"
+        mistakes.write(f'BANK.mistake("runaway", "It crashes.", {{"x.dim() != 1": "{crash}"}})\n')
     assert small_course.command(place, "autograder", "build")[0] == 0
     answer = "def normalise(x):\n    if x.dim() != 1:\n        raise ValueError('no')\n    return {}\n"
     for student, value in (("ada", "x * 2"), ("bela", "x * 3"), ("cora", "x * 4")):
