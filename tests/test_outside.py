@@ -23,6 +23,7 @@ MADE = {
     "nightly/test": "everything",
     "nightly/lowest": "lowest",
     "nightly/newest": "newest",
+    "nightly/pairs": "pairs",
 }  # job: the target of the Makefile
 STEPS = [(job, step["name"]) for job, body in JOBS.items() for step in body["steps"] if "run" in step]
 
@@ -43,7 +44,7 @@ def test_a_step_does_what_it_says(job, step, tmp_path):
         assert done.stdout.split()[-1] == f"{path.replace('/', '.')}={allows}"
     else:
         assert script.split()[:2] == ["make", MADE[job]]
-        runs = "-m mkdocs build --strict$" if MADE[job] == "site" else "-m pytest"
+        runs = {"site": "-m mkdocs build --strict$", "pairs": "autograder doctor --pairs"}.get(MADE[job], "-m pytest")
         assert re.search(runs, done.stdout, re.MULTILINE)
 
 
@@ -51,7 +52,7 @@ def test_every_python_that_is_promised_is_tested():
     assert JOBS["nightly/test"]["strategy"]["matrix"]["python"] == PYTHONS
     settings = [step.get("with", {}) for body in JOBS.values() for step in body["steps"]]
     pythons = [each["python-version"] for each in settings if "python-version" in each]
-    assert sorted(pythons) == ["${{ matrix.python }}", *3 * [PYTHONS[0]], PYTHONS[-1]]
+    assert sorted(pythons) == ["${{ matrix.python }}", *4 * [PYTHONS[0]], PYTHONS[-1]]
 
 
 def test_actions_are_those_of_the_template_by_what_they_hold():

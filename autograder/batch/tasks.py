@@ -72,8 +72,10 @@ def grade(
         if task.trial:
             return Graded(grader.grade_trial(found, task.trial, task.seed))
         where = "", task.assignment
-        early = {"tell": tell} | ({"note": note} if note else {})
-        return grader.grade_cells(cells(task), wanted(task), task.seed, *where, alone=task.alone, **early)
+        given = cells(task), wanted(task), task.seed, *where
+        if note:
+            return grader.grade_cells(*given, alone=task.alone, tell=tell, note=note)
+        return grader.grade_cells(*given, alone=task.alone, tell=tell)
     except SandboxError as error:
         return error
     except Exception as mistake:

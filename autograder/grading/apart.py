@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Callable, Collection, Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from .. import bounds, course
 from ..bounds import Slot
@@ -225,7 +225,7 @@ class _Process:
 
     def __init__(self, grader: GraderApart) -> None:
         self.slot, self.course = Slot(), course.assignments()
-        self.pipe, theirs = Pipe()
+        self.pipe, theirs = cast("tuple[Connection, Connection]", Pipe())
         self.is_idle = True
         sys.stdout.flush()
         sys.stderr.flush()

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from .. import course
 from ..bounds import Barred
@@ -83,7 +83,7 @@ class Grader:
         self.met: Counter[tuple[str, int]] = Counter()  # submissions graded so far, by (assignment, seed)
         self.learnt: set[tuple[str, int]] = set()  # (assignment, seed)
 
-    def __enter__(self) -> Grader:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
