@@ -238,7 +238,7 @@ class Queue:
                 seed = Rounds(results, name).first()
                 judge = functools.partial(judged, engine, seed)
                 for sentence in gate.require(assignment, judge, self.grading.points, results, seed):
-                    log.warning(sentence)
+                    self.log.warning("%s", sentence, kind=sentence)
             except CourseError as problem:
                 self.log.error("%s is not graded: %s", name, problem, kind=name)
                 self.problems[name] = "This assignment cannot be graded yet, by a mistake in it: tell your instructor."
