@@ -646,7 +646,7 @@ def test_a_copy_of_colabs_without_its_marks_is_known_by_its_cells_or_its_title(p
         cell["metadata"] = {"id": "x"}
         del cell["id"]
     files = {"bela/Copy of 02.ipynb": json.dumps(bare).encode(), "ada/Untitled0.ipynb": json.dumps(titled).encode()}
-    titled["cells"] = titled["cells"][1:]
+    titled["cells"] = [{**cell, "source": f"own text {i}"} for i, cell in enumerate(titled["cells"])]
     code, said = place.collect({**files, "mallory/x.ipynb": json.dumps(titled).encode()})
     assert set(place.found) == {"bela", "ada"} and code == 1 and "mallory" in said
 
