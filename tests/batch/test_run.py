@@ -129,7 +129,7 @@ def test_one_that_cannot_be_recorded_stops_nobody(tmp_path, submit, monkeypatch,
     monkeypatch.setattr(commands, "_runs", lambda *args, **settings: types.SimpleNamespace(config={}))
     monkeypatch.setattr(commands, "_writer", lambda *args, **settings: writer)
     monkeypatch.setattr(commands, "standings_of", lambda *args: {})
-    monkeypatch.setattr(gate, "require", lambda *args: None)
+    monkeypatch.setattr(gate, "require", lambda *args: [])
     monkeypatch.setattr(options, "points_wanted", lambda config: {})
     monkeypatch.setattr(standings, "enrolled", lambda runs: set())
     assert commands.grade_class(tmp_path, course.find_assignment("02"), ["ada", "odd", "zoe"], Engine()) == 2

@@ -155,13 +155,13 @@ def test_a_check_that_asks_for_something_else_is_made_anew():
         "replaced": False,
     }
     answers = [({"ok": True, **witnessed, "value": {"value": "known"}}, []) for _ in asked.requests]
-    assert Submission(ReplayedTransport(None, asked, answers)).function("double")(x.clone()) == "known"
+    assert Submission(ReplayedTransport(Local({}), asked, answers)).function("double")(x.clone()) == "known"
     for other in (torch.tensor([1.0, 2.0]), x.double(), torch.cat([x, x])):
         with pytest.raises(NotPrefetched):
-            Submission(ReplayedTransport(None, asked, answers)).function("double")(other)
+            Submission(ReplayedTransport(Local({}), asked, answers)).function("double")(other)
     with pytest.raises(NotPrefetched):
-        Submission(ReplayedTransport(None, asked, answers)).function("triple")(x)
-    again = Submission(ReplayedTransport(None, asked, answers)).function("double")
+        Submission(ReplayedTransport(Local({}), asked, answers)).function("triple")(x)
+    again = Submission(ReplayedTransport(Local({}), asked, answers)).function("double")
     again(x)
     with pytest.raises(NotPrefetched):
         again(x)

@@ -154,7 +154,9 @@ def test_it_all_works_in_the_sandbox(grader):
             "def learn(model, idx): model(idx, idx)[1].backward()\n"
         )
         child.request({"op": "cell", "source": source, "name": "cell 1"})
-        submission = Submission(type("Transport", (), {"ask": staticmethod(lambda m, t: child.request(m, t))}))
+        submission = Submission(
+            type("Transport", (), {"ask": staticmethod(lambda m, t: child.request(m, t)), "lacks": {}})
+        )
         box = submission.build("Box")
         assert box.method("twice")(1.5) == [1.5, 3.0] and box.attribute("size") == 3
         model = rolled(submission)

@@ -50,7 +50,7 @@ class SlowParent:
 
     def __init__(self, clock, end, limits=LIMITS):
         self.clock, self.end, self.limits = clock, end, limits
-        self.device, self.level = "cpu", "full"
+        self.device, self.level, self.lacks = "cpu", "full", {}
         self.forks = 0
 
     def fork(self):

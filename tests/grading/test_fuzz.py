@@ -88,6 +88,7 @@ class FakeParent:
     """Forks children that live in this process: workbenches of trusted code, whose answers `mutator` may change."""
 
     device, level = "cpu", "full"
+    lacks = {}  # noqa: RUF012  it can do everything
 
     def __init__(self, namespace, mutator=None, step=2**20):
         self.namespace = namespace

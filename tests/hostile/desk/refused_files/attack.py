@@ -9,13 +9,13 @@ MANY = 70
 
 def attack(place):
     read, through = [], []
-    require = handing.require_notebook
+    require = handing.notebook
 
     def counted(assignment, data):
         read.append(len(data))
         return require(assignment, data)
 
-    handing.require_notebook = counted
+    handing.notebook = counted
     try:
         with desks.desk_in(place) as desk:
             ada = desks.Client(desk)
@@ -28,5 +28,5 @@ def attack(place):
             if desks.Client(desk, "bela").hand_in(b'{"cells": ').status_code != 422:
                 through.append("another is refused, too")
     finally:
-        handing.require_notebook = require
+        handing.notebook = require
     return through

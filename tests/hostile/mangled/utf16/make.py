@@ -1,7 +1,7 @@
 import json
 
-from mangling import write
+from mangling import running, write
 
 
 def make(place, notebook):
-    return write(place, json.dumps(notebook).encode("utf-16"))
+    return write(place, json.dumps(running(notebook)).encode("utf-16"))
