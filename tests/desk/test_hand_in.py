@@ -213,12 +213,14 @@ def test_no_notebook_is_found(desk, home, capsys):
     assert not desk.asked
 
 
-def test_a_large_notebook_goes_without_what_no_desk_reads(desk, notebook, capsys):
+def test_a_large_notebook_goes_without_what_no_desk_reads(desk, notebook, monkeypatch, capsys):
     given = json.loads(notebook.read_text())
     given["metadata"]["widgets"] = {"state": "x" * 20 * 2**20}
     given["cells"].append({"cell_type": "code", "metadata": {}, "source": "x", "outputs": [{"text": "y" * 2**20}]})
     notebook.write_text(json.dumps(given))
-    client(desk.address).hand_in()
+    module = client(desk.address)
+    with_key(monkeypatch, module)
+    module.hand_in()
     sent = json.loads(desk.asked[0][3])
     assert "widgets" not in sent["metadata"] and sent["cells"][-1]["outputs"] == []
     assert [cell["source"] for cell in sent["cells"]] == [cell["source"] for cell in given["cells"]]
