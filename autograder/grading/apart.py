@@ -41,20 +41,25 @@ LONGEST = Limits().submission + 2 * START_SECONDS  # seconds for what has no lim
 SOON = 10.0  # seconds in which a process that has nothing to do ends
 MADE, RAISED, ABANDONED = "made", "raised", "abandoned"  # how a request ends
 UNANSWERED = ("tell", "note")  # calls of the one that asked that return nothing
-ATTEMPTS = 4  # processes for one submission; each but the second leaves out what ended the one before it
+# processes for one submission; each leaves out what ended the one before it, but for a check or a kill from outside,
+# which must have come twice
+ATTEMPTS = 4
 
 log = logging.getLogger(__name__)
 
 
 class RanAway(KitError):
-    """A process of grading has ended, or had to be ended, while it tried `what`; the message says how."""
+    """A process of grading has ended, or had to be ended, while it tried `what`; the message says how.
 
-    def __init__(self, what: str, message: str) -> None:
+    `is_killed`: by SIGKILL, and not by us. That may come from outside, so `what` need not be the reason.
+    """
+
+    def __init__(self, what: str, message: str, is_killed: bool = False) -> None:
         super().__init__(message)
-        self.what = what
+        self.what, self.is_killed = what, is_killed
 
-    def __reduce__(self) -> tuple[type[RanAway], tuple[str, str]]:
-        return RanAway, (self.what, str(self))
+    def __reduce__(self) -> tuple[type[RanAway], tuple[str, str, bool]]:
+        return RanAway, (self.what, str(self), self.is_killed)
 
 
 class _Abandoned(BaseException):
@@ -149,7 +154,8 @@ class GraderApart(Grader):
                     log.warning("a process of grading ended: %s; the submission is graded again", end)
                     if not left or (not end.what and end.what in met):
                         raise
-                    if end.what and (end.what in met or not end.what.startswith(CHECKS)):
+                    is_at_fault = not end.is_killed and not end.what.startswith(CHECKS)
+                    if end.what and (end.what in met or is_at_fault):
                         self._leave_out(end.what)
                     met.add(end.what)
         finally:
@@ -304,7 +310,8 @@ class _Process:
             select.select([self.pidfd], [], [], SOON)  # it may be ending
         code = self.end_now()
         how = f"ended by signal {-code}" if code < 0 else f"ended with code {code}"
-        return RanAway(what, why or f"its process was {how}{f' at {what}' if what else ''}")
+        is_killed = not why and code == -signal.SIGKILL
+        return RanAway(what, why or f"its process was {how}{f' at {what}' if what else ''}", is_killed)
 
     def end(self) -> bool:
         """End it; returns whether it was idle, and ended by itself."""
