@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # it imports torch
     from ..grading.grader import Grader
     from ..grading.trials import Trial
 
-ATTEMPTS = 2  # how many workers may die of a submission
+ATTEMPTS = 3  # how many workers may die of a submission
 # Seconds after which the head gives up on a worker that has a task: the worker itself stops at the submission's
 # deadline, but may first have to start its sandbox, and a process in it.
 PATIENCE = Limits().submission + 2 * START_SECONDS

@@ -189,6 +189,8 @@ class Download:
 
 
 Reader: TypeAlias = Callable[[str], Owner | None]  # from the name of an entry to its owner
+UNDERSCORED = ("blackboard", "ilias")  # systems that part a login, which may have underscores, from the rest by one
+Reading: TypeAlias = "tuple[Shape, dict[str, str], Owner]"  # of a name: the shape, what its pattern finds, whose it is
 Knows: TypeAlias = Callable[[Owner], bool]  # whether somebody may be a student of the roster
 
 
@@ -387,8 +389,18 @@ class _Shaped:
         self.download, self.system, self.knows, self.zone = download, system, knows, zone
         self.insists = insists
         self.prefix = self._prefix(level) if system == shapes.GITHUB else ""
+        self.common = self._beginning(level) if system == "blackboard" else ""
         self.found = {entry: said for entry in level if (said := self._read(entry))}
         self.share = _share(download, level, lambda entry: entry in self.found)
+
+    def _beginning(self, level: Sequence[Place]) -> str:
+        """What the names of several people begin with alike, up to an underscore; "" if there are not several."""
+        full = [self.download.full_name(entry) for entry in level]
+        names = {name.partition("_attempt_")[0] for name in full if "_attempt_" in name}
+        if len(names) < 2:
+            return ""
+        same = os.path.commonprefix([f"{name}_" for name in names])
+        return same[: same.rfind("_") + 1]
 
     def _prefix(self, level: Sequence[Place]) -> str:
         """What is before the login in each name."""
@@ -412,23 +424,37 @@ class _Shaped:
         around = level[0][-2] if len(level[0]) > 1 else self.download.name
         return around.endswith(shapes.AROUND)
 
-    def _read(self, entry: Place) -> tuple[Shape, dict[str, str], Owner] | None:
-        """(the shape, what its pattern finds, the owner) of an entry, or None."""
+    def _read(self, entry: Place) -> Reading | None:
+        """The reading of an entry's name that counts, or None."""
         name = self.download.full_name(entry)
         if self.system == shapes.GITHUB:
             if not self.prefix or entry in self.download.files or not name.startswith(self.prefix):
                 return None
             name = entry[-1][len(self.prefix) :]
-        first = None
-        for shape in LAYOUTS[self.system].shapes:
-            said = shape.match(name)
-            if said and (self.insists or self._has_mark(shape, entry)):
-                reading = shape, said, self._owner(shape, said, entry)
-                if self.knows is not None and self.knows(reading[2]):
-                    return reading
-                if first is None and (self.insists or not shape.of_roster or self._is_around([entry])):
-                    first = reading
-        return first
+        readings = [
+            (shape, said, self._owner(shape, said, entry))
+            for shape in LAYOUTS[self.system].shapes
+            if (said := shape.match(name)) and (self.insists or self._has_mark(shape, entry))
+        ]
+        if self.system in UNDERSCORED:
+            readings = self._possible(name, readings)
+        if self.knows is not None and (known := next((r for r in readings if self.knows(r[2])), None)):
+            return known
+        return next((r for r in readings if self.insists or not r[0].of_roster or self._is_around([entry])), None)
+
+    def _possible(self, name: str, readings: list[Reading]) -> list[Reading]:
+        """Of the readings of a name, in which underscores part the login from the rest, those that may be right.
+
+        The shortest login is nobody's if the true one ends with it. What is before the login is the same in all names
+        of Blackboard, and a name of two parts in ILIAS's; if that leaves more than one, the longest login counts.
+        """
+        readings = sorted(readings, key=lambda reading: -len(reading[1]["login"]))
+        if self.system == "ilias":
+            return [r for r in readings if r[1]["name"].count("_") == 1] or readings[-1:]
+        fitting = [r for r in readings if name.index(f"_{r[1]['login']}_attempt_") < len(self.common)]
+        if not fitting:
+            return readings[:1]
+        return fitting if self.knows is not None else fitting[-1:]
 
     def _has_mark(self, shape: Shape, entry: Place) -> bool:
         return not shape.mark or any(re.fullmatch(shape.mark, e[-1]) for e in self.download.entries(entry))

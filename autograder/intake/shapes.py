@@ -41,14 +41,21 @@ class Shape:
         return {key: text for key, text in found.groupdict().items() if text} if found else None
 
 
+# logins with more and more underscores, each with a pattern of its own
+LOGINS = {
+    r"[^_]+": "jdoe",
+    r"[^_]+_[^_]+": "j_doe",
+    r"[^_]+(?:_[^_]+){2}": "j_x_doe",
+    r"[^_]+(?:_[^_]+){3}": "j_x_y_doe",
+}
 SUFFIX = r"(?: ?\(\d+\))?(?:\.[A-Za-z0-9]{1,5}){1,2}"
 ATTEMPT = r"_attempt_(?P<time>\d{4}(?:-\d\d){5})(?:_(?P<file>.+)|(?P<page>\.txt))"
 D2L = r"\d+-\d+ ?- (?P<name>.+?) ?- (?P<time>(?:(?! - ).)*?(?<!\d)\d{4}(?!\d)(?:(?! - ).)*)"
-# by system; of several shapes that fit a name, the first one that finds a student of the roster counts
+# by system; where several shapes fit a name, layouts.py tells which one counts
 SHAPES: dict[str, tuple[Shape, ...]] = {
-    "blackboard": (
-        Shape(rf".+?_(?P<login>[^_]+){ATTEMPT}", "HW 1_jdoe_attempt_2026-11-20-10-11-12_hw1.ipynb"),
-        Shape(rf".+?_(?P<login>[^_]+_[^_]+){ATTEMPT}", "HW 1_j_doe_attempt_2026-11-20-10-11-12_hw1.ipynb"),
+    "blackboard": tuple(
+        Shape(rf".+?_(?P<login>{login}){ATTEMPT}", f"HW 1_{example}_attempt_2026-11-20-10-11-12_hw1.ipynb")
+        for login, example in LOGINS.items()
     ),
     "brightspace": (
         Shape(D2L, "12345-67890 - Jane Doe - Nov 20, 2026 1011 AM/hw1.ipynb", own=r"index\.html"),
@@ -68,15 +75,12 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     "ilias": tuple(
         Shape(
             rf"(?P<name>.+)_(?P<login>{login})_\d+",
-            example,
+            f"HW 1/Doe_Jane_{example}_4711/20261120101112_hw1.ipynb",
             inside=r"(?P<time>\d{14})_(?P<file>.+)",
             own=r"status\.(?:csv|xlsx?)",
             mark=r"\d{14}_.+",
         )
-        for login, example in (
-            ("[^_]+", "HW 1/Abgaben/Doe_Jane_jdoe_4711/20261120101112_hw1.ipynb"),
-            ("[^_]+_[^_]+", "HW 1/Doe_Jane_j_doe_4711/20261120101112_hw1.ipynb"),
-        )
+        for login, example in LOGINS.items()
     ),
     "google-forms": (Shape(rf"(?P<file>.+) - (?P<name>.+?){SUFFIX}", "hw1 - Jane Doe.ipynb", of_roster=True),),
     "google-classroom": (Shape(r"(?P<name>.+?) - (?P<file>.+)", "Jane Doe - hw1.ipynb", of_roster=True),),

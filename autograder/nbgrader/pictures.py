@@ -10,15 +10,16 @@ import base64
 import binascii
 import contextlib
 import functools
+import html
 import json
 import os
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+import nh3
 from markupsafe import Markup
 
 from ..errors import Unreadable
@@ -37,6 +38,7 @@ REFERENCE = re.compile(  # of Markdown, and of HTML
     r"!\[[^\]\n]{0,200}\]\(\s*<?([^)>\n\"']{1,300})"
     r"|<img\b[^>]{0,300}?\bsrc\s*=\s*[\"']?([^\"'>\s]{1,300})"
 )
+BREAKS = re.compile(r"<(?=/?(?:p|br|div|li|tr|h[1-6]|pre)\b)", re.IGNORECASE)
 TEXTS = (".txt", ".md", ".tex", ".py", ".csv", ".json", ".yaml", ".yml", ".toml", ".r", ".html", ".htm")
 
 
@@ -137,24 +139,6 @@ def pixels_of(data: bytes) -> int:
     return 0
 
 
-class _Text(HTMLParser):
-    BREAKS = ("p", "br", "div", "li", "tr", "h1", "h2", "h3", "h4", "pre")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-
-    def handle_data(self, data: str) -> None:
-        self.parts.append(data)
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag in self.BREAKS:
-            self.parts.append("\n")
-
-
 def text_of(page: str) -> str:
-    """The text of a page of HTML."""
-    parser = _Text()
-    parser.feed(page)
-    parser.close()
-    return "".join(parser.parts).strip()
+    """The text of a page of HTML, by a parser that is made for pages of strangers."""
+    return html.unescape(nh3.clean(BREAKS.sub("\n<", page), tags=set())).strip()

@@ -136,6 +136,35 @@ LATEST = {
 }
 
 
+UNDERSCORED = (
+    "id,first_name,last_name\ndoe,John,Doe\nj_doe,Jane,Doe\nlee,Kim,Lee\nberg,Bo,Berg\nvan_der_berg,Jan,Berg\n"
+)
+ATTEMPT = f"attempt_2026-11-20-10-11-12_{NOTEBOOK}"
+
+
+@pytest.mark.parametrize("title", ["HW 1", "HW_1", "a_b c_d"])
+def test_a_login_with_underscores_is_not_the_login_that_it_ends_with(place, title):
+    place.roster(UNDERSCORED)
+    logins = {"doe": JANES, "j_doe": KIMS, "van_der_berg": OLD, "k_lee": work("a stranger's")}
+    code, said = place.collect({f"{title}_{login}_{ATTEMPT}": data for login, data in logins.items()})
+    assert code == 1 and "k_lee" in said
+    assert place.found == {"doe": JANES, "j_doe": KIMS, "van_der_berg": OLD}
+
+
+@pytest.mark.parametrize("alone", ["HW 1_k_lee", "HW 1_der_berg"])
+def test_one_name_alone_of_which_only_a_part_is_a_login_is_nobodys(place, alone):
+    place.roster(UNDERSCORED)
+    code, _ = place.collect({f"{alone}_{ATTEMPT}": JANES}, system="blackboard")
+    assert not place.found and code == 1
+
+
+def test_nor_is_it_in_iliass_folders(place):
+    place.roster(UNDERSCORED)
+    owners = {"Doe_Jane_j_doe_1": KIMS, "Doe_John_doe_2": JANES, "Lee_Karl_k_lee_3": OLD}
+    place.collect({f"HW 1/{owner}/20261120101112_{NOTEBOOK}": data for owner, data in owners.items()})
+    assert place.found == {"doe": JANES, "j_doe": KIMS}
+
+
 @pytest.mark.parametrize("layout", LATEST)
 def test_a_platforms_names_tell_who_and_when(place, layout):
     place.roster()
@@ -465,3 +494,15 @@ def test_a_system_that_is_insisted_on_and_not_there_is_one_sentence(place):
     place.roster()
     with pytest.raises(UsageError, match="as blackboard writes it, such as HW 1_jdoe_attempt"):
         place.collect({f"jdoe/{NOTEBOOK}": JANES}, system="blackboard")
+
+
+@pytest.mark.parametrize(
+    "page", ["<![x[y]]>", "<![ x]>", "<![%x;[", "<a " * 20_000, "<a =" * 20_000, "<!--" * 20_000, "<" * 80_000]
+)
+def test_no_page_that_was_handed_in_stops_the_page_for_grading(page):
+    assert "kept" in pictures.text_of(f"<p>kept</p>{page}")
+
+
+def test_the_text_of_a_page_has_its_lines_and_no_code():
+    page = "<h1>One</h1><p>two &amp; <b>three</b></p><script>alert(1)</script>four<br>five"
+    assert [line for line in pictures.text_of(page).splitlines() if line] == ["One", "two & three", "four", "five"]
