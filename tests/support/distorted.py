@@ -40,7 +40,7 @@ class Distorted(Local):
 
     def __init__(self, exercise, way):
         other = right(exercise)
-        self.bench, self.text, self.again = other.bench, other.text, other.again
+        self.bench, self.text, self.again, self.name = other.bench, other.text, other.again, other.name
         self.tensor, self.number = {**CONSTANT, **VARYING}[way]
         self.given, self.gave, self.right, self.texts = set(), set(), set(), set()
 
