@@ -67,7 +67,8 @@ def test_a_later_cell_takes_no_points_from_a_right_answer(grader, lesson, tmp_pa
     (outcome,) = graded(grader, lesson, tmp_path, "masked_weights").verdict.exercises
     assert outcome.full
     number = sum(cell["cell_type"] == "code" for cell in lesson["cells"])
-    assert [one.split(":")[0].split(", which")[0] for one in outcome.notes] == [f"Code cell {number} {note}"]
+    where = "A later cell" if note.startswith("changes") else f"Code cell {number}"
+    assert [one.split(":")[0].split(", which")[0] for one in outcome.notes] == [f"{where} {note}"]
 
 
 @pytest.mark.parametrize("later", RESET.values(), ids=RESET)
@@ -112,7 +113,7 @@ def test_what_depends_on_a_wrong_answer_starts_from_the_same_world(grader, lesso
 
 
 def test_no_output_shows_what_checks_have_asked(grader, lesson, tmp_path):
-    """A cell that runs between two exercises runs after the checks of the first: what it shows then is not kept."""
+    """A cell between two exercises runs before the checks of the first, also where each is graded in its place."""
     cell = cell_of(lesson, "causal_mask-solution")
     cell["source"] += "\n\nasked, mask_of = [], causal_mask\ndef causal_mask(t, device=None):\n"
     cell["source"] += "    asked.append(t)\n    return mask_of(t, device)\n"
@@ -149,7 +150,7 @@ def test_a_check_cell_that_was_removed_is_where_the_answer_ends(grader, lesson, 
     assert outcome.full and len(outcome.notes) == (helpers_at == "above")
 
 
-def test_one_child_serves_all_exercises_that_are_graded_in_their_places(grader, lesson, tmp_path, monkeypatch):
+def test_exercises_that_are_graded_in_their_places_have_a_child_each(grader, lesson, tmp_path, monkeypatch):
     forks, fork = [], grader.parent.fork
     monkeypatch.setattr(grader.parent, "fork", lambda: forks.append(1) or fork())
     for later in ("pass", "F = 3"):
@@ -157,7 +158,7 @@ def test_one_child_serves_all_exercises_that_are_graded_in_their_places(grader, 
         forks.clear()
         graded(grader, lesson, tmp_path)
         usual = usual if later != "pass" else len(forks)  # noqa: F821  the first round sets it
-    assert len(forks) == usual + 1
+    assert usual < len(forks) <= usual + 6  # exercises of the lesson
 
 
 def test_notes_are_kept_in_the_record(grader, lesson, tmp_path):

@@ -195,6 +195,8 @@ def test_what_later_cells_do_otherwise_changes_nothing(place, answer, later):
         "functools.lru_cache(helper)",
         "np.random.default_rng(1)",
         "open(os.devnull)",
+        "np.ones(2**20)",
+        "torch.ones(2**21)",
     ],
 )
 def test_what_cannot_be_looked_into_counts_as_changed(place, held):

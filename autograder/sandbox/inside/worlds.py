@@ -192,16 +192,18 @@ class Checkpoint:
             facts = tuple(tensor.shape), tensor.stride(), str(tensor.dtype), str(tensor.device), tensor.requires_grad
             version = 0 if tensor.is_inference() else tensor._version
             content = None
-            if tensor.device.type != "meta" and self.bytes + size <= MOST_BYTES:
+            if tensor.device.type != "meta":
+                if self.bytes + size > MOST_BYTES:
+                    raise Unknown
                 flat = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1)
                 content = self._sum(flat.view(torch.uint8).numpy())
             grad = tensor.grad if tensor.is_leaf else None
         return State((type(tensor), tensor.__dict__, grad), (facts, version, content))
 
-    def _sum(self, array: numpy.ndarray) -> int | None:
-        """A checksum of an array's bytes; None beyond MOST_BYTES."""
+    def _sum(self, array: numpy.ndarray) -> int:
+        """A checksum of an array's bytes. Raises Unknown beyond MOST_BYTES."""
         if self.bytes + array.nbytes > MOST_BYTES:
-            return None
+            raise Unknown
         self.bytes += array.nbytes
         return zlib.crc32(array.tobytes())
 
