@@ -126,6 +126,20 @@ def test_no_output_shows_what_checks_have_asked(grader, lesson, tmp_path):
     assert result.verdict.full
 
 
+def test_no_cell_sees_what_checks_have_left(grader, lesson, tmp_path):
+    """A cell between two exercises that holds in Run All holds here, too."""
+    cell = cell_of(lesson, "causal_mask-solution")
+    cell["source"] += "\n\nsizes, mask_of = [], causal_mask\ndef causal_mask(t, device=None):\n"
+    cell["source"] += "    sizes.append(t)\n    return mask_of(t, device)\n"
+    between = code("assert not sizes\nscaled_again = scaled")
+    weights = cell_of(lesson, "masked_weights-solution")
+    lesson["cells"].insert(lesson["cells"].index(weights), between)
+    weights["source"] = ANSWER.replace("scaled(", "scaled_again(")
+    lesson["cells"].append(code("mask_of = F = None"))
+    verdict = graded(grader, lesson, tmp_path).verdict
+    assert verdict.exercise("causal_mask").full and verdict.exercise("masked_weights").full
+
+
 def test_a_helper_below_the_check_still_counts_and_is_named(grader, lesson, tmp_path):
     cells = lesson["cells"]
     helpers = next(cell for cell in cells if cell["source"] == HELPERS)
