@@ -31,7 +31,7 @@ from ..errors import ChildGone, Interrupted
 from ..mistakes.bank import right_answer
 from ..sandbox import replies
 from ..sandbox.child import Child
-from ..sandbox.inside import wire
+from ..sandbox.inside import wire, worlds
 from ..sandbox.jail import Limits
 from ..sandbox.parent import WarmParent
 from ..sandbox.replies import Change, World
@@ -48,10 +48,10 @@ NO_SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 TICK = 0.001  # seconds after which a candidate answers at the earliest
 OF_CELLS = ("cell", "bind", "worlds")  # requests in which nothing of a check goes to the child
 NOTES = {
-    replies.REDEFINED: "{where} gives another meaning to {names}: `{exercise}` was graded with the one before.",
-    replies.DELETED: "{where} deletes {names}, which `{exercise}` uses: it was graded as it was before.",
-    replies.CHANGED: "{where} changes {names}, which `{exercise}` uses: it was graded as it was before.",
-    replies.DEFINED: (
+    worlds.REDEFINED: "{where} gives another meaning to {names}: `{exercise}` was graded with the one before.",
+    worlds.DELETED: "{where} deletes {names}, which `{exercise}` uses: it was graded as it was before.",
+    worlds.CHANGED: "{where} changes {names}, which `{exercise}` uses: it was graded as it was before.",
+    worlds.DEFINED: (
         "{where} defines {names} below the check of `{exercise}`, so Run All may stop there: move it above."
     ),
 }
@@ -124,7 +124,7 @@ class Workspace:
         self.named: dict[str, list[Diagnosis]] = {}  # their own mistakes, where these are known
         self.edited: dict[str, str] = {}  # cells of those that one edit makes right, as they are with that edit
         self.has_solutions = False  # whether the child could read or ask a solution: then nothing may be graded in it
-        self.is_asked = False  # whether the child has been asked for anything: then its cells' outputs are not shown
+        self.is_asked = False  # whether the child has been asked for anything: then it runs no more cells
         self.ran = 0  # how many cells the child has run
         self.until: int | None = None  # how many it is to run for the current exercise; None: all
         self.worlds: dict[str, World] = {}  # what later cells have changed, by exercise
@@ -144,9 +144,8 @@ class Workspace:
         """
         self.deadline.left()
         self.is_due = False
-        until = len(self.cells) if self.until is None else self.until
-        if self.child is not None and (self.ran > until or (self.is_asked and self.ran < until)):
-            self._lose()  # what runs after hidden checks sees what these have left
+        if not self._fits():
+            self._lose()
         while True:
             if self.child is None:
                 if self.restarts > MAX_RESTARTS:
@@ -154,19 +153,28 @@ class Workspace:
                 self.child = self.parent.fork()
                 self.ran, self.is_asked, self.of_cells = 0, False, 0.0
                 self.deadline.begin()
-            if self.ran >= until:
+            if self.ran == self.end:
                 return self.child
             self.deadline.left()
             with self.clock(self._name(self.ran)):
-                lives = self._run_cell(self.child, self.ran, self.cells[self.ran], is_shown=not self.is_asked)
+                lives = self._run_cell(self.child, self.ran, self.cells[self.ran])
             self.ran += 1
             self.restarts += not lives
 
-    def _run_cell(self, child: Child, index: int, cell: RestoredCell, is_shown: bool = True) -> bool:
-        """Run one cell; returns False if the child was lost.
+    @property
+    def end(self) -> int:
+        """How many cells the child is to run for the current exercise."""
+        return len(self.cells) if self.until is None else self.until
 
-        What it shows is kept if it `is_shown`: after hidden checks, it could quote their inputs.
+    def _fits(self) -> bool:
+        """Whether the child, if there is one, may serve the current exercise: with all that it has run, or has yet to.
+
+        What a cell sees or shows after hidden checks could come from these, so one that was asked runs no more cells.
         """
+        return self.child is None or self.ran == self.end or (self.ran < self.end and not self.is_asked)
+
+    def _run_cell(self, child: Child, index: int, cell: RestoredCell) -> bool:
+        """Run one cell; returns False if the child was lost."""
         limits = self.limits
         try:
             if cell.exercise:
@@ -178,11 +186,10 @@ class Workspace:
                     reply, _ = self._request(child, message, seconds=seconds)
                 finally:
                     self.of_cells += child.took
-                if is_shown:
-                    self._keep(index, clean_outputs(reply.get("outputs")))
-                    self.errors.pop(index, None)
-                    if "error" in reply or not replies.succeeded(reply):
-                        self.errors[index] = StudentError(replies.failure(reply))
+                self._keep(index, clean_outputs(reply.get("outputs")))
+                self.errors.pop(index, None)
+                if "error" in reply or not replies.succeeded(reply):
+                    self.errors[index] = StudentError(replies.failure(reply))
         except Interrupted as problem:
             self._stop_at(index, "TimeoutError", f"the cell was stopped: {problem}", keep=True)
         except ChildGone as problem:
@@ -232,7 +239,7 @@ class Workspace:
         is_added = self.cells[self._check_cells()[exercise]].added  # the kit chose its place, so nothing is below it
         found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for change in self.worlds[exercise].changes:
-            if is_added and change.did == replies.DEFINED:
+            if is_added and change.did == worlds.DEFINED:
                 continue
             found[change.did, self._where(exercise, change)].append(f"`{change.name}`")
         lists = {key: {"names": listed(names), "exercise": exercise} for key, names in found.items()}
@@ -339,8 +346,7 @@ class Workspace:
         repaired.left_out = left_out
         repaired._enter(of, of, strictly=True)
         uses = set[str]().union(*(names_in(solution.source) for solution in right.values()))
-        is_there = self.ran == (len(self.cells) if self.until is None else self.until)
-        lent = self.child if is_there and looks_up_late(self.source(of), right.keys(), uses) else None
+        lent = self.child if self.ran == self.end and looks_up_late(self.source(of), right.keys(), uses) else None
         try:
             if lent is None:
                 self._lose()
@@ -358,7 +364,7 @@ class Workspace:
     def _borrow(self, child: Child, right: Mapping[str, RestoredCell]) -> None:
         """Take a child in which all cells have run but those with the `right` solutions, and run these, too."""
         self.child, self.is_asked = child, True
-        self.ran = len(self.cells) if self.until is None else self.until
+        self.ran = self.end
         try:
             self._request(child, {"op": "remember"}, seconds=self.limits.call)
         except (Interrupted, ChildGone):
@@ -472,8 +478,7 @@ class Workspace:
     def begin_diagnosis(self, exercise: str = "", of: str = "", strictly: bool = False) -> None:
         """The same, but a child that is missing is started by the first request: most diagnoses make none."""
         self._enter(exercise, of, strictly)
-        until = len(self.cells) if self.until is None else self.until
-        if self.has_solutions or self.ran > until or (self.is_asked and self.ran < until):
+        if self.has_solutions or not self._fits():
             self._lose()
         self.is_due = self.child is None
         self.of_exercise = 0.0

@@ -7,7 +7,6 @@ extends the deadline. So neither a busy machine nor a neighbour with many thread
 from __future__ import annotations
 
 import os
-import re
 import select
 import signal
 import socket
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 GRACE = 1.0  # seconds between the interrupt and the kill
 STRETCH = 4.0  # a request may take this many times its deadline by the clock, if the child waits for a processor
-CELL = re.compile(r"code cell \d{1,4}|your file|the missing cell [\w-]{1,80}")  # the names of cells in tracebacks
 LEAST = 0.01  # seconds: a shorter extension is not worth waiting for
 
 
@@ -192,7 +190,7 @@ class Child:
 def _where(reply: wire.Message) -> str:
     """The line at which a request was interrupted, in brackets; "" if the reply names none. It is only shown."""
     place = replies.failure(reply).where
-    if place is None or not CELL.fullmatch(place.file):
+    if place is None or not replies.CELL.fullmatch(place.file):
         return ""
     code = " ".join(place.code.replace("`", " ").split())
     return f" (in {place.file}, line {place.line}{f': `{code}`' if code else ''})"

@@ -14,15 +14,15 @@ import torch
 
 from .inside import wire
 from .inside.held import MOST_NUMBERS
+from .inside.worlds import DID, MOST_CHANGES, MOST_NAME
 
 T = TypeVar("T")
 Shapes: TypeAlias = Mapping[str, torch.Size]  # the shapes of parameters by name
 
 MAX_NUMBERS = 2**18  # in the tensors of one answer: eight times as many as in the largest right answer
 MAX_ARGUMENTS = 16  # of a question
-MAX_CHANGES = 20  # that are told of one exercise
-NAME, CELL = re.compile(r"[^\W\d]\w{0,99}"), re.compile(r"code cell \d{1,4}|the missing cell [\w-]{1,80}")
-DEFINED, REDEFINED, DELETED, CHANGED = DID = ("defined", "redefined", "deleted", "changed")
+NAME = re.compile(rf"[^\W\d]\w{{0,{MOST_NAME - 1}}}")
+CELL = re.compile(r"code cell \d{1,4}|your file|the missing cell [\w-]{1,80}")  # the names of cells in tracebacks
 KINDS = ("class", "callable", "other")  # of what a name may be, if it is defined
 DEVICES = ("cpu", "meta", "cuda")
 
@@ -389,7 +389,7 @@ def _world(said: object) -> World:
         return World(True, True)
     named = said.get("names")
     named = named if isinstance(named, list) else []
-    changes = tuple(change for one in named[:MAX_CHANGES] if (change := _change(one)))
+    changes = tuple(change for one in named[:MOST_CHANGES] if (change := _change(one)))
     return World(said["apart"], said["moved"], changes)
 
 

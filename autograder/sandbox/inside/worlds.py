@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_OBJECTS = 5000  # that one answer reaches: lessons' answers reach fewer than 300
 MOST_BYTES = 2**22  # of tensors and arrays that are compared by content, for each answer: 1 ms
 MOST_CHANGES, MOST_NAME = 20, 100  # that are named for one answer, and characters of a name
-DEFINED, REDEFINED, DELETED, CHANGED = "defined", "redefined", "deleted", "changed"  # what a later cell did
+DEFINED, REDEFINED, DELETED, CHANGED = DID = "defined", "redefined", "deleted", "changed"  # what a later cell did
 MISSING = object()  # in place of what a name meant when it meant nothing
 OWN = frozenset(("_", "__", "___", "In", "Out", "exit", "quit", "get_ipython"))  # names that IPython sets itself
 LEAVES = (
@@ -357,7 +357,7 @@ def _are_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 
 
 def _is_equal(one: Any, other: Any) -> bool:
-    """Whether two plain values are the same, though not the same object: numbers are made anew when they are read."""
+    """Whether two plain values are the same, though not the same object: reading a number makes a new one."""
     return type(one) is type(other) and type(one) in (int, float, str, bytes, bool) and one == other
 
 
