@@ -109,7 +109,7 @@ def test_the_kits_checks_need_no_plugin_that_pytest_finds(tmp_path, how):
         ("mine/exercises --submission none.ipynb", "{place}/none.ipynb: There is no such file."),
         ("mine/exercises --submission mine", "{place}/mine: It is a folder"),
         ("mine/exercises --submission ''", "--submission needs the name of a notebook or .py file, and it is empty."),
-        ("mine/exercises --submission mine/README.md", "{place}/mine/README.md: It is not a notebook"),
+        ("mine/exercises --submission mine/README.md", "{place}/mine/README.md: It is a Markdown document"),
         ("mine/exercises --submission a.py --submission b.py", "takes one file at a time, and not a.py and b.py."),
         ("mine/source --submission 'my work.ipynb'", "runs the checks of a course, and there are none in mine/source"),
         ("mine/exercises --submission 'my work.ipynb' -k no_such_check", "No check was run on {place}/my work.ipynb"),

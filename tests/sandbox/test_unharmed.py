@@ -416,7 +416,7 @@ def test_an_answer_that_cannot_do_without_is_told_so(grader, solution, tmp_path,
     assert outcome.score == 0 and any(sentence in c.message for c in outcome.checks)
 
 
-LACKING = {
+WITHOUT_VALUE = {
     "a module": ("import ipdb", "ipdb.set_trace()", "`ipdb` is not installed where this was graded"),
     "a function of one": (
         "from icecream import ic",
@@ -453,9 +453,9 @@ LACKING = {
 }
 
 
-@pytest.mark.parametrize("name", LACKING)
+@pytest.mark.parametrize("name", WITHOUT_VALUE)
 def test_a_name_without_a_value_keeps_the_reason(grader, solution, tmp_path, name):
-    above, use, says = LACKING[name]
+    above, use, says = WITHOUT_VALUE[name]
     with_cells(solution, [above])
     cell_of(solution, "attention-solution")["source"] = f"def attention(*args, **kwargs):\n    return {use}\n"
     outcome = grader.grade_file(hand_in(solution, tmp_path), "attention").verdict.exercise("attention")
