@@ -9,30 +9,27 @@ STAMP := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup kernels demo test everything quick lowest newest costs build storyteller author-page site matrix pairs mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
+.PHONY: setup kernels demo test everything quick lowest newest build storyteller author-page site matrix pairs mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
 
-# one worker more than processors, since tests wait for other processes, too; tests/support/spreading.py says what stays
-# together and what comes first
-WORKERS = $$(($$(nproc) + 1))
-# without the tests that have passed, where nothing that they depend on has changed: tests/support/unchanged.py
+# one worker more than processors, since tests wait for other processes, too
+PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadgroup
+# all of the kit that is not slow, and a sample of the course, which its first line tells: tests/support/sample.py
 test: setup kernels
-	$(BIN)/python -m pytest -n $(WORKERS) --durations=20 --changed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(PYTEST) --sample --durations=20
 
-# all tests, and notes what passed in tests/unchanged.json: commit it; with the CPU seconds of files and dearest tests
+# all tests; SEEDS: of the inputs that all mistakes are rejected on, as at night
 everything: setup kernels
-	PYTHONPATH=tests/support $(BIN)/python -m pytest -p costs -n $(WORKERS) --record
-
-# the same, with the CPU seconds of each file and of the dearest tests; or FILES="tests/test_check.py …"
-costs: setup kernels
-	PYTHONPATH=tests/support $(BIN)/python -m pytest -p costs -n $(WORKERS) $(FILES)
+	$(PYTEST) --durations=40
 
 # everything with the lowest versions that pyproject.toml promises, in an environment of its own (Python 3.11)
 LOWEST := .venv-lowest
 lowest: packages $(LOWEST)/.ready
-	PATH=$(CURDIR)/$(LOWEST)/bin:$$PATH $(LOWEST)/bin/python -m pytest -n $(WORKERS)
+	PATH=$(CURDIR)/$(LOWEST)/bin:$$PATH $(subst $(BIN),$(LOWEST)/bin,$(PYTEST))
 
 $(LOWEST)/.ready: lowest.lock pyproject.toml
 	rm -rf $(LOWEST)
@@ -52,7 +49,7 @@ newest: packages
 	$(NEWEST)/bin/python $(NEWER) --no-build-isolation --editable ".[cluster,postgresql,kernels,desk,dev]"
 	$(NEWEST)/bin/python tests/support/moved.py
 	PYTHONPATH=tests/support PATH=$(CURDIR)/$(NEWEST)/bin:$$PATH \
-	  $(NEWEST)/bin/python -m pytest -p deprecations -n $(WORKERS) $(FILES)
+	  $(subst $(BIN),$(NEWEST)/bin,$(PYTEST)) -p deprecations $(FILES)
 
 # About a minute: style, and some tests of every part; EXERCISE=name: with all of that exercise. It leaves out the attacks
 # and the walls between processes (tests/hostile, most of tests/sandbox), fuzzing, kills, clusters, PostgreSQL, browsers,
@@ -133,7 +130,7 @@ gpu: setup kernels
 
 # every mistake rejected and named on other inputs, too
 seeds: setup kernels
-	SEEDS=2,3,4 $(BIN)/python -m pytest tests/exercises/test_exercises.py -k rejected_and_named
+	SEEDS=2,3,4 $(BIN)/python -m pytest tests/exercises/test_mistakes.py
 
 # every kind of odd value that an answer may give, at all times, under all checks (an hour)
 odd: setup kernels
@@ -197,9 +194,9 @@ $(KERNELS): kernels.lock $(STAMP)
 # what apt is asked for where it is missing: bubblewrap, without which grading refuses to start, and for the tests a
 # PostgreSQL server, a browser and JupyterHub's proxy, without which some are skipped; they start their own server, so
 # Debian's package shall not make one. The proxy is npm's, and goes into the environment.
-test everything costs lowest newest postgresql: SERVER = postgresql
-test everything costs lowest newest pictures: BROWSER = chromium chromium-driver
-test everything costs lowest newest: PROXY = configurable-http-proxy
+test everything lowest newest postgresql: SERVER = postgresql
+test everything lowest newest pictures: BROWSER = chromium chromium-driver
+test everything lowest newest: PROXY = configurable-http-proxy
 .PHONY: packages
 packages:
 	@root=$$([ "$$(id -u)" = 0 ] || echo sudo -n); missing=; \

@@ -1,8 +1,6 @@
 """What several test files use: one warm sandbox, one grader, the course's folders."""
 
 import compileall
-import contextlib
-import itertools
 import json
 import os
 import re
@@ -24,32 +22,42 @@ sys.dont_write_bytecode = False
 
 
 def pytest_addoption(parser):
-    import unchanged
+    import sample
 
-    unchanged.add_options(parser)
+    sample.add_options(parser)
 
 
 def pytest_configure(config):
     """Compile what only sandboxes import, which may write nothing."""
-    import unchanged
-
-    unchanged.configure(config)
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "autograder" / "sandbox" / "inside", quiet=2)
 
 
-def pytest_collection_modifyitems(items):
-    """What belongs together is run together, and the dearest first, whether there are workers or not."""
-    from spreading import order_of
+def pytest_sessionstart(session):
+    import sample
 
-    items.sort(key=lambda item: order_of(item.nodeid))
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if terminal and not hasattr(session.config, "workerinput") and (line := sample.first_line(session.config)):
+        terminal.write_line(line)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is not in the sample, say why some can't run here, and keep together what shares much."""
+    import sample
+
+    chosen = sample.of(config).chosen(items)
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
     problems = left_out()
-    for item in items if problems else ():
-        tried = re.split(r"[^A-Za-z0-9_]", item.nodeid.partition("[")[2])
-        given = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        tried += [one.expect.get("exercise") for one in given if hasattr(one, "expect")]
-        if problem := next((problems[name] for name in tried if name in problems), None):
+    for item in items:
+        given = item.callspec.params if hasattr(item, "callspec") else {}
+        about = re.split(r"[^A-Za-z0-9_]", item.nodeid.partition("[")[2])
+        about += [one.expect.get("exercise") for one in given.values() if hasattr(one, "expect")]
+        if problem := next((problems[name] for name in about if name in problems), None):
             item.add_marker(pytest.mark.skip(reason=problem))
+        # the tests of a file share sandboxes and courses; those of an exercise its bank and its runs
+        item.add_marker(pytest.mark.xdist_group(given.get("exercise") or item.nodeid.partition("::")[0]))
 
 
 def left_out():
@@ -58,13 +66,6 @@ def left_out():
 
     lacking = [one for one in course.assignments(ROOT).values() if one.lacks]
     return {name: one.lacks for one in lacking for name in (one.name, *(e.name for e in one.exercises))}
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    from spreading import ByScope
-
-    return ByScope(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -91,46 +92,18 @@ def diagnostician(graders):
     return Diagnostician(graders)
 
 
-class Noting:
-    """A transport that knows what it was asked, and its answers."""
+@pytest.fixture(scope="session")
+def sample(request):
+    """What of this run is a sample, see tests/support/sample.py."""
+    import sample
 
-    def __init__(self, transport):
-        self.transport = transport
-        self.asked = []
-
-    def __getattr__(self, name):
-        return getattr(self.transport, name)
-
-    def ask(self, message, tensors):
-        answer = self.transport.ask(message, tensors)
-        self.asked.append((message, tensors, answer))
-        return answer
-
-    def answers(self, requests):
-        """The answers to these requests: known ones if they came one after another, as in a check that went as far."""
-        for start in range(len(self.asked) - len(requests) + 1):
-            row = self.asked[start : start + len(requests)]
-            if all(itertools.starmap(_is_same, zip(row, requests, strict=True))):
-                return [answer for *_, answer in row]
-        return [self.transport.ask(*request) for request in requests]
-
-
-def _is_same(asked, request):
-    from autograder.checks.replay import _identical
-
-    (message, given, _), (wanted, tensors) = asked, request
-    return message == wanted and len(given) == len(tensors) and all(map(_identical, given, tensors))
+    return sample.of(request.config)
 
 
 @pytest.fixture(scope="session")
-def runs(graders, diagnostician):
-    """The run of a mistake, made once per seed; the diagnostician knows it as well, and need not make it again.
-
-    So it is with the answers to what the failed checks ask of a right one: they are fetched ahead, as from a sandbox.
-    Only the runs of one exercise are kept: its tests follow one another, see `spreading.order_of`.
-    """
+def runs(graders):
+    """The run of a mistake of the bank, made once; those of one exercise are kept, whose tests follow one another."""
     from autograder.mistakes.bank import bank
-    from autograder.sandbox.inside import wire
 
     known = {}
 
@@ -138,19 +111,7 @@ def runs(graders, diagnostician):
         if known and next(iter(known))[0] != exercise:
             known.clear()
         if (exercise, id, seed) not in known:
-            mistake = bank(exercise)[id]
-            noting = Noting(mistake.local())
-            made = known[exercise, id, seed] = graders.run(exercise, noting, seed)
-            made.transport = noting.transport
-            behaviours = diagnostician._behaviours(exercise, seed)
-            known_as = behaviours.of([mistake])
-            known_as.note(made)
-            for check in made.failed():
-                questions = behaviours.questions(check.name)
-                with contextlib.suppress(wire.WireError):  # of what is too large to be sent there are none
-                    answers = noting.answers(questions.asked.requests)
-                    known_as.answered[check.name] = questions.compared(answers)
-                    made.answers[check.name] = answers
+            known[exercise, id, seed] = graders.run(exercise, bank(exercise)[id].local(), seed)
         return known[exercise, id, seed]
 
     return run

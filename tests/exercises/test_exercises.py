@@ -1,6 +1,5 @@
 """The graders against the mistakes, which they must reject and tell apart, and against right answers."""
 
-import os
 import re
 import runpy
 from dataclasses import replace
@@ -24,10 +23,10 @@ from autograder.mistakes.evidence import likeness
 from autograder.sandbox.inside import unavailable
 
 EXERCISES = sorted(course.exercises(ROOT))
-MISTAKES = [(exercise, id) for exercise in EXERCISES for id in bank(exercise)]
 HONEST = sorted((ROOT / "autograder" / "exercises").glob("*/answers/*.py"))
 STYLES = 4  # right answers of an exercise
-SEEDS = tuple(int(seed) for seed in os.environ.get("SEEDS", "1").split(","))  # `make seeds` tries more
+SEED = 1  # of mistakes
+OF_RIGHT_ANSWERS = (0, 3)
 
 
 @pytest.fixture(autouse=True)
@@ -40,67 +39,7 @@ def score(run):
     return sum(check.points for check in run.checks if check.passed)
 
 
-def full(run):
-    return sum(check.points for check in run.checks)
-
-
-def must_lose_points(run, mistake):
-    assert run.stopped is None, f"{run.exercise}: {mistake} was stopped: {run.stopped}"
-    assert score(run) < full(run), (
-        f"{run.exercise}: {mistake} gets full marks ({score(run):g} points): a check is missing, or the edit is right"
-    )
-
-
-def named_otherwise(run, mistake, named):
-    failed = ", ".join(check.name for check in run.failed())
-    return (
-        f"{run.exercise}: {mistake} is named {' and '.join(named) or 'nothing'}. It fails {failed}. If another mistake"
-        " fails the same checks in the same way, a check must tell them apart, or `Bank(alike=…)` says that none can"
-    )
-
-
 # --- mistakes -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("exercise, id", MISTAKES)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_mistake_is_rejected_and_named(runs, diagnostician, exercise, id, seed):
-    run = runs(exercise, id, seed)
-    must_lose_points(run, id)
-    alike, named = bank(exercise).alike, [d.id for d in diagnostician.diagnose(run)]
-    assert named in ([id], [alike.get(id)]), named_otherwise(run, id, named)
-
-
-VARIANTS = [(exercise, of) for exercise in EXERCISES if bank(exercise) for of in bank(exercise).variants]
-
-
-@pytest.mark.parametrize("exercise, mistake", VARIANTS, ids=lambda value: getattr(value, "id", value))
-def test_another_way_to_make_a_mistake_has_its_name(graders, diagnostician, exercise, mistake):
-    run = graders.run(exercise, mistake.local(), SEEDS[0])
-    must_lose_points(run, f"variant {mistake.variant} of {mistake.id}")
-    named = [d.id for d in diagnostician.diagnose(run)]
-    assert named == [mistake.id], named_otherwise(run, mistake.id, named)
-
-
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_every_check_rejects_something(runs, exercise):
-    failed, judged = set(), set()
-    for id in bank(exercise):
-        run = runs(exercise, id, SEEDS[0])
-        judged |= {check.name for check in run.checks}
-        failed |= {check.name for check in run.failed()}
-    useless = ", ".join(sorted(judged - failed))
-    assert not useless, f"{exercise}: no mistake of the bank fails {useless}: add one that does, or drop the check"
-    assert judged, f"{exercise}: its bank is empty, or its checks.py has no check"
-
-
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_what_mistakes_say_can_be_read(exercise):
-    for id, mistake in bank(exercise).items():
-        assert id == id.lower() and " " not in id and "_" not in id, id
-        assert 20 < len(mistake.says) < 300, id
-        assert mistake.says[0].isupper() or mistake.says[0] in "`-", id
-        assert mistake.says.endswith("."), id
 
 
 def test_two_mistakes_in_one_submission_are_both_named(graders):
@@ -136,17 +75,17 @@ def test_a_mistake_that_nobody_has_named_is_not_named(graders):
 
 @pytest.mark.parametrize("exercise", ["attention"])
 def test_a_check_alone_sees_what_it_sees_among_all(graders, runs, exercise):
-    whole = runs(exercise, "no-scale", SEEDS[0])
+    whole = runs(exercise, "no-scale", SEED)
     for check in whole.checks:
         namespace = bank(exercise)["no-scale"].namespace()
-        alone = graders.run(exercise, Local(namespace), SEEDS[0], only=check.name)
+        alone = graders.run(exercise, Local(namespace), SEED, only=check.name)
         assert [c.passed for c in alone.checks] == [check.passed]
         one, other = (run.transcripts[check.name] for run in (alone, whole))
         assert likeness(one, other, other).alike
 
 
 def test_a_run_that_was_stopped_is_not_diagnosed(runs, diagnostician):
-    run = replace(runs("attention", "no-scale", SEEDS[0]), stopped=Stopped("timeout", "it took too long"))
+    run = replace(runs("attention", "no-scale", SEED), stopped=Stopped("timeout", "it took too long"))
     assert diagnostician.diagnose(run) == []
 
 
@@ -158,18 +97,11 @@ def test_the_diagnostician_keeps_a_bounded_number_of_banks(graders, monkeypatch)
     assert list(diagnostician.known) == [("attention", 2)]
 
 
-def test_a_mistake_that_gets_full_marks_is_told_in_a_sentence(graders):
-    run = graders.run("causal_mask", Local(runpy.run_path(str(an_honest_one("causal_mask")))), 1)
-    with pytest.raises(AssertionError, match=r"^causal_mask: slip gets full marks \(\d.* points\): a check is missing"):
-        must_lose_points(run, "slip")
-    assert named_otherwise(run, "slip", []).startswith("causal_mask: slip is named nothing. It fails ")
-
-
 # --- right answers, and none ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", HONEST, ids=lambda p: f"{p.parent.parent.name}/{p.stem}")
-@pytest.mark.parametrize("seed", (0, 3))
+@pytest.mark.parametrize("seed", OF_RIGHT_ANSWERS)
 def test_right_answers_get_full_marks(graders, diagnostician, path, seed):
     run = graders.run(path.parent.parent.name, Local(runpy.run_path(str(path))), seed)
     assert [check.message for check in run.failed()] == []
@@ -256,7 +188,7 @@ def test_a_gpu_adds_a_check_and_no_points(graders, diagnostician, exercise):
         " `Bank(seen_on_a_gpu=…)`"
     )
     wrong = bank(exercise)[bank(exercise).seen_on_a_gpu]
-    run = graders.run(exercise, PretendedGpu(wrong.namespace()), SEEDS[0])  # for which the bank is known already
+    run = graders.run(exercise, PretendedGpu(wrong.namespace()), SEED)  # for which the bank is known already
     assert "test_cuda" in {check.name for check in run.failed()}, (
         f"{exercise}: {wrong.id} passes `test_cuda`: name a mistake that fails it, `Bank(seen_on_a_gpu=…)`"
     )

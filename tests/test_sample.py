@@ -1,0 +1,114 @@
+"""What `make test` leaves out is what tests/support/sample.py says, and no more."""
+
+import re
+
+import pytest
+import sample
+from conftest import ROOT
+
+from autograder import course
+
+EXERCISES = sorted(course.exercises(ROOT))
+BANK = [f"mistake-{number}" for number in range(30)]
+
+
+@pytest.fixture
+def seeded(monkeypatch):
+    monkeypatch.setenv(sample.SEED, "a")
+    monkeypatch.setattr(sample, "changed", frozenset)
+    return sample.Sample(True)
+
+
+class Item:
+    """As much of a test as the sample asks of one."""
+
+    def __init__(self, nodeid, marks=()):
+        self.nodeid, self.marks = nodeid, marks
+
+    def get_closest_marker(self, name):
+        return name in self.marks
+
+
+LESSONS = [Item(f"tests/lessons/test_lesson_0{n}.py::test_{what}") for n in range(1, 6) for what in ("x", "y")]
+LESSONS += [Item(f"tests/lessons/test_runs.py::test_z[half-0{n}_name]") for n in range(1, 6)]
+
+
+def test_a_seed_draws_the_same_and_another_one_something_else(seeded, monkeypatch):
+    one = seeded.of("softmax", BANK)
+    assert len(one) == sample.NAMED and one == seeded.of("softmax", list(reversed(BANK)))
+    assert one != seeded.of("attention", BANK)
+    monkeypatch.setenv(sample.SEED, "b")
+    assert one != seeded.of("softmax", BANK)
+
+
+def test_over_many_seeds_all_are_drawn(seeded, monkeypatch):
+    found = set()
+    for seed in range(200):
+        monkeypatch.setenv(sample.SEED, str(seed))
+        found |= set(seeded.of("softmax", BANK))
+    assert found == set(BANK)
+
+
+def test_all_tests_of_what_is_drawn_run_and_none_of_the_others(seeded):
+    chosen = [item.nodeid for item in seeded.chosen(LESSONS)]
+    assert len(chosen) == 3 and len({re.search(r"0\d", nodeid)[0] for nodeid in chosen}) == 1
+
+
+def test_what_has_changed_is_tested_as_a_whole(seeded, monkeypatch):
+    monkeypatch.setattr(sample, "changed", lambda: frozenset({"softmax", "01", "02"}))
+    assert seeded.of("softmax", BANK) == BANK
+    chosen = " ".join(item.nodeid for item in seeded.chosen(LESSONS))
+    assert "lesson_01" in chosen and "lesson_02" in chosen
+
+
+def test_what_failed_at_night_is_in_every_sample(seeded, monkeypatch):
+    monkeypatch.setattr(sample, "ALWAYS", {"softmax": {"mistake-7", "gone"}, "lessons that are run": {"04"}})
+    for seed in "abcdef":
+        monkeypatch.setenv(sample.SEED, seed)
+        assert "mistake-7" in seeded.of("softmax", BANK) and "gone" not in seeded.of("softmax", BANK)
+        assert any("lesson_04" in item.nodeid for item in seeded.chosen(LESSONS))
+
+
+def test_the_slow_and_nothing_else_of_the_kit_is_left_out(seeded):
+    fast, slow = Item("tests/desk/test_app.py::test_x"), Item("tests/desk/test_app.py::test_y", ("slow",))
+    assert seeded.chosen([fast, slow]) == [fast]
+    assert sample.Sample(False).chosen([fast, slow, *LESSONS]) == [fast, slow, *LESSONS]
+    assert sample.Sample(False).of("softmax", BANK) == BANK
+
+
+@pytest.mark.parametrize(
+    "file, names",
+    [
+        ("autograder/exercises/softmax/mistakes.py", {"softmax"}),
+        ("autograder/exercises/KVCache/answers/fused.py", {"KVCache"}),
+        ("source/03_causal_attention/03_causal_attention.ipynb", {"03"}),
+        ("autograder/exercises/families/kernels.py", {"add_kernel", "softmax_kernel", "flash_kernel"}),
+        ("autograder/checks/api.py", set()),
+        ("docs/checks.md", set()),
+    ],
+)
+def test_a_file_belongs_to_what_is_tested_with_it(file, names):
+    assert sample.about([file]) == names
+
+
+def test_a_family_belongs_to_whoever_imports_it_and_to_whom_that_imports():
+    """`coattention` imports parts of `attention`: both belong to an exercise that imports the first alone."""
+    found = sample.about(["autograder/exercises/families/attention/__init__.py"])
+    assert {"AlternatingCoAttention", "attention"} <= found < set(EXERCISES)
+
+
+def test_a_run_says_in_its_first_line_what_it_leaves_out(pytestconfig, monkeypatch):
+    monkeypatch.setattr(sample, "of", lambda config: sample.Sample(True))
+    monkeypatch.setattr(sample, "changed", lambda: frozenset({"softmax"}))
+    monkeypatch.setenv(sample.SEED, "abc")
+    line = sample.first_line(pytestconfig)
+    assert "\n" not in line and f"{sample.SEED}=abc" in line and "softmax" in line and "make everything" in line
+    assert all(row.says in line for row in sample.ROWS)
+
+
+def test_every_row_is_about_tests_that_are_there(request):
+    """A row whose tests were renamed would leave nothing out."""
+    if len({item.path for item in request.session.items}) < len(list((ROOT / "tests").rglob("test_*.py"))) / 2:
+        pytest.skip("a part of the tests is run, and only all of them show whether each row has some")
+    for row in sample.ROWS:
+        assert [item for item in request.session.items if row.about(item.nodeid.partition("@")[0])], row
