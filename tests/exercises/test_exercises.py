@@ -8,6 +8,7 @@ import pytest
 import torch
 from conftest import ROOT
 from pretended_gpu import PretendedGpu
+from seeds import SEEDS
 from torch import nn
 
 from autograder import course
@@ -26,7 +27,6 @@ EXERCISES = sorted(course.exercises(ROOT))
 HONEST = sorted((ROOT / "autograder" / "exercises").glob("*/answers/*.py"))
 STYLES = 4  # right answers of an exercise
 SEED = 1  # of mistakes
-OF_RIGHT_ANSWERS = (0, 3)
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +101,7 @@ def test_the_diagnostician_keeps_a_bounded_number_of_banks(graders, monkeypatch)
 
 
 @pytest.mark.parametrize("path", HONEST, ids=lambda p: f"{p.parent.parent.name}/{p.stem}")
-@pytest.mark.parametrize("seed", OF_RIGHT_ANSWERS)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_right_answers_get_full_marks(graders, diagnostician, path, seed):
     run = graders.run(path.parent.parent.name, Local(runpy.run_path(str(path))), seed)
     assert [check.message for check in run.failed()] == []

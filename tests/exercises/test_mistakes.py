@@ -4,13 +4,13 @@ One test is about all mistakes of an exercise. To reject one it is enough that a
 To name one, all checks are run, as of a submission, and nobody tells the diagnosis what it will ask for.
 """
 
-import os
 import time
 from collections import Counter
 
 import pytest
 import torch
 from conftest import ROOT
+from seeds import SEEDS
 
 from autograder import course
 from autograder.mistakes.bank import bank
@@ -18,7 +18,6 @@ from autograder.mistakes.diagnosis import Diagnostician
 from autograder.sandbox.inside import unavailable
 
 EXERCISES = sorted(course.exercises(ROOT))
-SEEDS = tuple(int(seed) for seed in os.environ.get("SEEDS", "1").split(","))  # of the inputs; `make seeds` tries more
 
 
 @pytest.fixture(autouse=True)
