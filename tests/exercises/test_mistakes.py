@@ -14,7 +14,6 @@ from seeds import SEEDS
 
 from autograder import course
 from autograder.mistakes.bank import bank
-from autograder.mistakes.diagnosis import Diagnostician
 from autograder.sandbox.inside import unavailable
 
 EXERCISES = sorted(course.exercises(ROOT))
@@ -75,10 +74,6 @@ def test_every_mistake_is_rejected(graders, exercise, seed):
     )
 
 
-def diagnosed(diagnostician, run):
-    return [one.id for one in diagnostician.diagnose(run)]
-
-
 def named_otherwise(run, mistake, named):
     failed = ", ".join(check.name for check in run.failed())
     return (
@@ -89,10 +84,10 @@ def named_otherwise(run, mistake, named):
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_mistakes_are_named(graders, runs, sample, exercise, seed):
+def test_mistakes_are_named(graders, diagnostician, runs, sample, exercise, seed):
     """A variant, which is another way to make a mistake, has the mistake's name."""
-    of, diagnostician = bank(exercise), Diagnostician(graders)
-    variants, wrong = {called(one): one for one in of.variants}, []
+    of, wrong = bank(exercise), []
+    variants = {called(one): one for one in of.variants}
     for name in sample.of(exercise, [*of, *variants]):
         if name in variants:
             mistake, alike = variants[name], None
@@ -101,7 +96,7 @@ def test_mistakes_are_named(graders, runs, sample, exercise, seed):
             mistake, alike = of[name], of.alike.get(name)
             run = runs(exercise, name, seed)
         assert run.stopped is None and score(run) < full(run), f"{exercise}: {name}: {run.stopped or score(run)}"
-        named = diagnosed(diagnostician, run)
+        named = [one.id for one in diagnostician.diagnose(run)]
         if named not in ([mistake.id], [alike]):
             wrong.append(named_otherwise(run, name, named))
     assert not wrong, "\n".join(wrong)

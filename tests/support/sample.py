@@ -48,12 +48,12 @@ class Row:
         return groups.get("family") or "", groups.get("topic") or nodeid
 
 
-# An exercise's name is a word in a test's brackets, before a dash, or the end.
-BY_EXERCISE = r"\[(?:[^\]]*-)?(?P<topic>[A-Za-z]\w*)"
+EXERCISE = r"\[(?:\d+-)?(?P<topic>[A-Za-z]\w*)\]"
 ROWS = (
     Row(r"tests/lessons/(?:test_lesson_|test_runs\.py.*[\[-])(?P<topic>\d\d)", 1, "lessons that are run"),
     Row(r"tests/test_demo_classes\.py.*\[(?P<topic>\d\d)", 1, "classes of the demo"),
     Row(r"test_hostile\.py::(?!.*\[forging/)\w+\[(?P<family>\w+)/", 1, "attacks of each family but forging"),
+    Row(rf"test_exercises\.py::test_a_gpu_adds\w*{EXERCISE}", 3, "exercises on a pretended GPU"),
 )
 
 
