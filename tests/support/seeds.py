@@ -1,4 +1,4 @@
-"""The seeds of the inputs that answers are tried on: others than usual by SEEDS=2,3,4, as `make seeds` and the night do."""
+"""The seeds of the inputs that answers are tried on: other ones by SEEDS=2,3,4, as `make seeds` and the night do."""
 
 import os
 
