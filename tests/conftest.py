@@ -29,6 +29,9 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Compile what only sandboxes import, which may write nothing."""
+    import sample
+
+    sample.configure(config)
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "autograder" / "sandbox" / "inside", quiet=2)
 
@@ -37,7 +40,7 @@ def pytest_sessionstart(session):
     import sample
 
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-    if terminal and not hasattr(session.config, "workerinput") and (line := sample.first_line(session.config)):
+    if terminal and not hasattr(session.config, "workerinput") and (line := sample.first_line()):
         terminal.write_line(line)
 
 
@@ -46,7 +49,7 @@ def pytest_collection_modifyitems(config, items):
     """Leave out what is not in the sample, say why some can't run here, and keep together what shares much."""
     import sample
 
-    chosen = sample.of(config).chosen(items)
+    chosen = sample.THIS.chosen(items)
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     items[:] = chosen
     problems = left_out()
@@ -93,11 +96,11 @@ def diagnostician(graders):
 
 
 @pytest.fixture(scope="session")
-def sample(request):
+def sample():
     """What of this run is a sample, see tests/support/sample.py."""
     import sample
 
-    return sample.of(request.config)
+    return sample.THIS
 
 
 @pytest.fixture(scope="session")

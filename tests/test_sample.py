@@ -97,11 +97,11 @@ def test_a_family_belongs_to_whoever_imports_it_and_to_whom_that_imports():
     assert {"AlternatingCoAttention", "attention"} <= found < set(EXERCISES)
 
 
-def test_a_run_says_in_its_first_line_what_it_leaves_out(pytestconfig, monkeypatch):
-    monkeypatch.setattr(sample, "of", lambda config: sample.Sample(True))
+def test_a_run_says_in_its_first_line_what_it_leaves_out(monkeypatch):
+    monkeypatch.setattr(sample, "THIS", sample.Sample(True))
     monkeypatch.setattr(sample, "changed", lambda: frozenset({"softmax"}))
     monkeypatch.setenv(sample.SEED, "abc")
-    line = sample.first_line(pytestconfig)
+    line = sample.first_line()
     assert "\n" not in line and f"{sample.SEED}=abc" in line and "softmax" in line and "make everything" in line
     assert all(row.says in line for row in sample.ROWS)
 

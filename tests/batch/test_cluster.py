@@ -19,6 +19,8 @@ from autograder.batch.tasks import Task
 from autograder.errors import UsageError
 from autograder.grading import store
 
+pytestmark = pytest.mark.slow("it starts and ends the processes of clusters")
+
 STUDENTS = 8
 MANY = 99  # tasks that may come
 

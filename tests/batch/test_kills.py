@@ -24,6 +24,8 @@ from autograder.batch.tasks import Task
 from autograder.errors import SandboxError
 from autograder.grading.store import NEW, Store
 
+pytestmark = pytest.mark.slow("it kills processes and waits for others to take over")
+
 KILLS = int(os.environ.get("KILLS", "7"))
 STUDENTS = 16
 # who is killed, over and over; each in a run that the ones before it have left alive

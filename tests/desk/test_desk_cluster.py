@@ -16,6 +16,8 @@ from autograder.desk import queue as queues
 from autograder.desk.record import DONE, WAITING
 from autograder.errors import UsageError
 
+pytestmark = pytest.mark.slow("it starts and ends the processes of clusters")
+
 PATIENCE = 120  # seconds, since the machine may be busy
 
 

@@ -20,6 +20,8 @@ from psutil import NoSuchProcess
 from autograder.desk.record import DONE, Record
 from autograder.desk.tables import RESULT
 
+pytestmark = pytest.mark.slow("it kills processes and waits for others to take over")
+
 KILLS = int(os.environ.get("KILLS", "4"))
 PATIENCE = 600.0  # seconds for what takes a few, since the machine may be busy
 ANSWERS = ("right", "upside down", "floats", "raises")

@@ -27,6 +27,7 @@ from imports import names_imported
 
 EXERCISES = ROOT / "autograder" / "exercises"
 NAMED = 2  # mistakes of each exercise: a slip of the diagnosis that spoils one name in 20 is seen at 99 of 100 seeds
+SHARE, LEAST = 20, 5  # one of so many generated examples, and at least so many
 ALWAYS: dict[str, set[str]] = {}  # what failed at night: mistakes by exercise, topics by the `says` of their row
 MAIN = ("origin/main", "main")
 SEED = "SAMPLE_SEED"
@@ -154,6 +155,10 @@ class Sample:
             return list(names)
         return sorted({*drawn(names, many, exercise), *(ALWAYS.get(exercise, set()) & set(names))})
 
+    def some(self, many: int) -> int:
+        """How many of so many examples are tried."""
+        return max(many // SHARE, LEAST) if self.is_on else many
+
     def chosen(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
         """The tests that are run."""
         if not self.is_on:
@@ -176,18 +181,21 @@ class Sample:
         return None
 
 
-def of(config: pytest.Config) -> Sample:
-    """The sample of this run."""
-    return Sample(config.getoption("sample"))
+THIS = Sample(False)  # of this run
+
+
+def configure(config: pytest.Config) -> None:
+    """Before test files are imported: note whether this run is a sample."""
+    THIS.is_on = config.getoption("sample")
 
 
 def add_options(parser: pytest.Parser) -> None:
     parser.addoption("--sample", action="store_true", help="leave out slow tests, and run a sample of the course's")
 
 
-def first_line(config: pytest.Config) -> str:
+def first_line() -> str:
     """What was drawn, and how to repeat it; "" if all is run."""
-    if not of(config).is_on:
+    if not THIS.is_on:
         return ""
     rows = ", ".join(f"{row.many} of the {row.says}" for row in ROWS)
     whole = ", ".join(sorted(changed())) or "nothing"
