@@ -37,16 +37,17 @@ SEED = "SAMPLE_SEED"
 class Row:
     """Tests of which `many` topics are drawn, of each family; `says` is the plural of what a topic is."""
 
-    pattern: str  # of node ids; its groups `family` and `topic` are what they are called, the topic else the whole id
+    # of node ids, behind which an attack's assignment is written; its groups `family` and `topic`, else the whole id
+    pattern: str
     many: int
     says: str
 
-    def about(self, nodeid: str) -> tuple[str, str] | None:
+    def about(self, test: str) -> tuple[str, str] | None:
         """(family, topic) of a test, None if it is none of these."""
-        if not (found := re.search(self.pattern, nodeid)):
+        if not (found := re.search(self.pattern, test)):
             return None
         groups = found.groupdict()
-        return groups.get("family") or "", groups.get("topic") or nodeid
+        return groups.get("family") or "", groups.get("topic") or test
 
 
 EXERCISE = r"\[(?:\d+-)?(?P<topic>[A-Za-z]\w*)\]"
@@ -54,6 +55,8 @@ ROWS = (
     Row(r"tests/lessons/(?:test_lesson_|test_runs\.py.*[\[-])(?P<topic>\d\d)", 1, "lessons that are run"),
     Row(r"tests/test_demo_classes\.py.*\[(?P<topic>\d\d)", 1, "classes of the demo"),
     Row(r"test_hostile\.py::(?!.*\[forging/)\w+\[(?P<family>\w+)/", 1, "attacks of each family but forging"),
+    Row(r"test_hostile\.py::\w+\[forging/.* (09|10|12)_", 2, "forgings in the lessons that take longest"),
+    Row(r"test_replay\.py.*\[(?P<topic>\d\d)_", 2, "classes graded with and without what is fetched ahead"),
     Row(rf"test_exercises\.py::test_a_gpu_adds\w*{EXERCISE}", 3, "exercises on a pretended GPU"),
 )
 
@@ -165,7 +168,7 @@ class Sample:
             return list(items)
         items = [item for item in items if not item.get_closest_marker("slow")]
         topics = defaultdict[tuple[Row, str], set[str]](set)
-        where = {item: self._row_of(item.nodeid) for item in items}
+        where = {item: _row_of(item) for item in items}
         for row, family, topic in filter(None, where.values()):
             topics[row, family].add(topic)
         wanted = {
@@ -174,11 +177,12 @@ class Sample:
         }
         return [item for item, at in where.items() if at is None or at[2] in wanted[at[:2]]]
 
-    def _row_of(self, nodeid: str) -> tuple[Row, str, str] | None:
-        for row in ROWS:
-            if found := row.about(nodeid):
-                return row, *found
-        return None
+
+def _row_of(item: pytest.Item) -> tuple[Row, str, str] | None:
+    """(row, family, topic) of a test of the course; None for one that is in each sample."""
+    given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    test = " ".join([item.nodeid, *(one.assignment for one in given if hasattr(one, "assignment"))])
+    return next(((row, *found) for row in ROWS if (found := row.about(test))), None)
 
 
 THIS = Sample(False)  # of this run
@@ -187,6 +191,7 @@ THIS = Sample(False)  # of this run
 def configure(config: pytest.Config) -> None:
     """Before test files are imported: note whether this run is a sample."""
     THIS.is_on = config.getoption("sample")
+    seed()
 
 
 def add_options(parser: pytest.Parser) -> None:
