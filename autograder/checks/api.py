@@ -80,10 +80,11 @@ def gate() -> Iterator[None]:
         raise GateFailed(str(failure)) from None
 
 
-def check(category: str, points: float, witnessed: bool = False) -> Callable[[Test], Test]:
+def check(category: str, points: float, witnessed: bool = False, decides: bool = False) -> Callable[[Test], Test]:
     """Mark a function as a check of the kind `category`, such as "values"; its docstring is what the student reads.
 
-    If only the student's own process can know the answer, it is `witnessed` and should carry few points.
+    If only the student's own process can know the answer, it is `witnessed` and should carry few points. If the
+    statement says that whoever fails this gets nothing, it `decides`: no price of a mistake gives points back.
 
     >>> @check("values", points=2)
     ... def test_sum(submission, draw):
@@ -96,6 +97,7 @@ def check(category: str, points: float, witnessed: bool = False) -> Callable[[Te
 
     def mark(test: Test) -> Test:
         test = pytest.mark.category(category)(pytest.mark.points(points)(test))
+        test = pytest.mark.decides(test) if decides else test
         return pytest.mark.witnessed(test) if witnessed else test
 
     return mark

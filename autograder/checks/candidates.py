@@ -18,13 +18,12 @@ from ..sandbox.inside import wire
 from ..sandbox.inside.candidates import ERRORS, PLAIN
 from .proxies import Answer, Local
 
-MOST_QUESTIONS = 200  # to one candidate
+MOST_QUESTIONS = 200  # to one candidate, as the statements say: to build it is one
 MOST_DIMS, LONGEST = 6, 1024  # of a tensor: how many dimensions, and how long each
 MOST_WORK = 2**20  # of one question, see `work`
 MOST_WORK_IN_ALL = 2**22  # of all questions to one candidate
 LARGEST_NUMBER = 1024  # of a whole number, which might be a size
 LARGEST_SIZE = 64  # of a whole number with which a module is built
-MOST_BUILT = 50  # modules by one candidate
 MOST_NUMBERS = 2**18  # in an answer
 TWICE = 2  # times MOST_QUESTIONS: who asks on gets no answer at all
 
@@ -69,15 +68,13 @@ class Interview:
             raise wire.WireError("this candidate does not answer such a question")
         try:
             if self.questions > MOST_QUESTIONS:
-                raise Refused(f"a candidate may be called {MOST_QUESTIONS} times")
+                raise Refused(f"a candidate may be built and called {MOST_QUESTIONS} times in all")
             return self._built(asked) if asked.builds else self._called(asked)
         except Refused as refusal:
             return {"op": "answer", "limit": str(refusal)}, []
 
     def _built(self, asked: replies.Question) -> Answer:
         """The number of a new module, and its parameters by name."""
-        if len(self.built) == MOST_BUILT:
-            raise Refused(f"a candidate may be built {MOST_BUILT} times")
         values = [*asked.args, *asked.kwargs.values()]
         if any(isinstance(value, torch.Tensor) for value in values):
             return _error(replies.Failure("TypeError", "", None, 0))

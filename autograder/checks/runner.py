@@ -35,7 +35,7 @@ TAKES = ("submission", "draw")  # the fixtures that a check may take, see `gradi
 STEP = "wrong_step"  # the name of the function that finds the first wrong step, see `steps`
 # from Python 3.14 on, annotations are only evaluated when they are asked for, and may use names that are not there
 AS_TEXT: dict[str, Any] = {"annotation_format": annotationlib.Format.STRING} if sys.version_info >= (3, 14) else {}
-MARKS = {"category", "points", "witnessed"}  # the marks that `@check` sets
+MARKS = {"category", "points", "witnessed", "decides"}  # the marks that `@check` sets
 
 
 class Stopped(Exception):
@@ -66,6 +66,7 @@ class ExerciseRun:
     places: dict[str, Place] = field(default_factory=dict)  # where in the submission's code an error ended a check
     unjudged: dict[str, str] = field(default_factory=dict)  # by check: the error of its own, for the instructor
     measured: dict[str, float] = field(default_factory=dict)  # what checks measured of it
+    is_decided: bool = False  # whether a check failed that decides alone: then there are no points but those of checks
     fingerprint: str = ""  # of an answer that no known mistake explains, see mistakes/fingerprint.py
     stopped: Stopped | None = None
 
@@ -94,6 +95,7 @@ class GradedCheck:
     points: float
     sentence: str
     witnessed: bool
+    decides: bool
 
     def call(self, submission: Submission, seed: int) -> BaseException | None:
         """Run the check: None if it passes, else the exception that ended it.
@@ -193,6 +195,8 @@ class Graders:
                 run.places[check.name] = outcome.where
         if problem := mistake(check, outcome):
             run.unjudged[check.name] = problem
+        elif isinstance(outcome, FAILURES):
+            run.is_decided |= check.decides
         return judge(check, outcome)
 
 
@@ -278,6 +282,7 @@ def _collected(exercise: str, name: str, test: Callable[..., object], owner: typ
         points=float(points),
         sentence=" ".join(sentence.split("\n\n")[0].split()),
         witnessed="witnessed" in marks,
+        decides="decides" in marks,
     )
 
 

@@ -62,7 +62,8 @@ class Wrong:
 
     def name(self, mistakes: list[Diagnosis]) -> None:
         """Note its mistakes, and the points that their prices leave."""
-        self.outcome.diagnosis = mistakes
+        decided = self.run.is_decided
+        self.outcome.diagnosis = [replace(one, price=prices.ALL) for one in mistakes] if decided else mistakes
         self.outcome.by_prices = by_prices(self.run, self.outcome)
 
 

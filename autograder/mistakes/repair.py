@@ -232,7 +232,7 @@ def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
     That of a named mistake is not where it hides the rest, or more is wrong than it. But some mistakes cost all,
     whatever fixes them, and what depends on a wrong answer is not right by an edit of its own.
     """
-    if any(one.base for one in found):
+    if run.is_decided or any(one.base for one in found):
         return False
     if not _tried(run) or not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
         return False

@@ -133,6 +133,5 @@ mistake(
 mistake(
     "refuses-everything",
     says("refuses-everything", WHAT="`attention`", MAY=""),
-    price=ALL,
     WEIGHTS_SHAPE='assert weights.shape == (2, 5, 3), f"the weights have shape {tuple(weights.shape)}"',
 )

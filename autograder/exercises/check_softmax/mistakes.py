@@ -83,6 +83,5 @@ mistake(
         WHAT="`softmax`",
         MAY=" Numbers that differ in the last digit are right: compare with `torch.allclose`.",
     ),
-    price=ALL,
     SHAPE='assert weights.shape == (2, 4, 3), f"the shape is {tuple(weights.shape)}"',
 )

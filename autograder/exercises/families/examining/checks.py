@@ -77,7 +77,7 @@ class ExaminationChecks:
             many = f"{len(passed)} of {len(idea.ids)}"
             raise CheckFailed(f"It lets through {many} wrong answers in which {idea.in_which}.")
 
-    @check("arguments", points=0)
+    @check("arguments", points=0, decides=True)
     def test_right_answers(self, submission: Submission, draw: Draw) -> None:
         """Right answers are let through, however they are written: else nothing that it stops counts."""
         try:
