@@ -548,6 +548,11 @@ def paths_in(arguments: Sequence[str]) -> list[str]:
     return [one for one in arguments if one.startswith("tests") and (ROOT / one.split("::")[0]).exists()]
 
 
+def is_tier(arguments: Sequence[str]) -> bool:
+    """Whether arguments of pytest select a whole tier, and no tests by path, name or mark."""
+    return not paths_in(arguments) and not {"-k", "-m"} & set(arguments)
+
+
 # --- results --------------------------------------------------------------------------------------
 
 
@@ -571,7 +576,7 @@ def latest(records: Sequence[Mapping[str, Any]], is_sample: bool) -> dict[str, M
     found = {}
     for record in records:
         arguments = shlex.split(record["tests"])
-        if (SAMPLE in arguments) is is_sample and not paths_in(arguments):
+        if (SAMPLE in arguments) is is_sample and is_tier(arguments):
             found[record["fault"]] = record
     return found
 
@@ -580,7 +585,7 @@ def measure(faults: Sequence[Fault], tests: str, path: Path, minutes: float, afr
     """Measure those faults that have no result yet; what the sample finds, all tests find."""
     arguments, records = shlex.split(tests), read(path)
     done = {record["fault"]: record for record in records if record["tests"] == tests}
-    if SAMPLE not in arguments and not paths_in(arguments):
+    if SAMPLE not in arguments and is_tier(arguments):
         done |= {name: one for name, one in latest(records, True).items() if one["result"] == FOUND}
     left = [fault for fault in faults if afresh or fault.name not in done]
     print(f"{len(left)} of {len(faults)} faults to measure with: pytest {tests}", flush=True)
