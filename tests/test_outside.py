@@ -18,8 +18,8 @@ TEMPLATE = (ROOT / "autograder" / "templates" / "containers" / "workflow.yml").r
 WORKFLOWS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")}
 JOBS = {f"{name}/{job}": body for name, text in WORKFLOWS.items() for job, body in yaml.safe_load(text)["jobs"].items()}
 MADE = {
-    "quick/quick": "quick",
-    "quick/site": "site",
+    "push/test": "test",
+    "push/site": "site",
     "nightly/test": "everything",
     "nightly/lowest": "lowest",
     "nightly/newest": "newest",
