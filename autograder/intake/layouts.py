@@ -20,8 +20,7 @@ The names are those that the systems' own code gives and reads back:
 
 Only the names that a system gave are read: the outermost ones. Those below were chosen by a student, and so was all in
 an archive that one person handed in. Folders around them, such as those of sections, are passed over: names are read at
-one depth, the first at which one of them is a student's of the roster. So a folder beside those of students is entered
-by no one.
+the depth at which most students of the roster are named (`depths.py`).
 """
 
 from __future__ import annotations
@@ -35,12 +34,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import Unreadable, UsageError
 from ..submission import read
 from ..submission.times import in_utc, time_of
 from . import messages, shapes
+from .depths import Depths, Named, is_notebook
 from .identity import Keys, keys_of
 from .shapes import Place, Shape
 
@@ -173,6 +173,10 @@ class Download:
         """Whether it is a folder; an archive or a message in the download is what one person handed in."""
         return place not in self.files and place not in self.archives and place not in self.messages
 
+    def may_be_handed_in(self, entry: Place) -> bool:
+        """Whether an entry may be somebody's hand-in: a folder, an archive, or a notebook."""
+        return entry not in self.files or is_notebook(entry)
+
     def below(self, place: Place) -> list[tuple[Place, Path]]:
         """The files at or below a place, in order."""
         first = bisect.bisect_left(self._places, place)
@@ -191,7 +195,15 @@ class Download:
 Reader: TypeAlias = Callable[[str], Owner | None]  # from the name of an entry to its owner
 UNDERSCORED = ("blackboard", "ilias")  # systems that part a login, which may have underscores, from the rest by one
 Reading: TypeAlias = "tuple[Shape, dict[str, str], Owner]"  # of a name: the shape, what its pattern finds, whose it is
-Knows: TypeAlias = Callable[[Owner], bool]  # whether somebody may be a student of the roster
+Knows: TypeAlias = Callable[[Owner], Named]  # which students of the roster somebody may be
+
+
+class Found(NamedTuple):
+    """What was handed in; the names of entries that belong to nobody; folders left out, with who is named inside."""
+
+    hand_ins: list[HandIn]
+    strays: list[str]
+    around: dict[str, set[str]]
 
 
 # --- the systems' names ---------------------------------------------------------------------------
@@ -330,24 +342,42 @@ def system_of(download: Download, knows: Knows | None = None) -> str:
     known = {system: sum(reader(name) is not None for name in names) for system, reader in readers.items()}
     if max(known.values()) * 2 >= max(1, len(names)):
         return _the_one(known)
-    for whole in download.levels():
-        level = whole[:SAMPLE]
-        by_mail = _share(download, level, lambda entry: knows is not None and knows(mail(entry[-1])))
-        found = {system: _Shaped(download, system, level, knows).share for system in shapes.SHAPES}
-        # names that are the system's own whoever is on the roster, and others only if they tell more than mail's
-        best = {s: share for s, share in found.items() if share >= 0.5 and share >= by_mail + _is_of_roster(s) * 1e-9}
-        if best:
-            return _the_one(best)
-        if by_mail:
+    return _shaped_system(download, knows) or "mail"
+
+
+def _shaped_system(download: Download, knows: Knows | None) -> str:
+    """The system of `shapes.py` that names more students than mail does, at the outermost depth; "" if none does.
+
+    Names that are the system's own end the search whoever is on the roster: those inside are students'. Raises
+    UsageError where two systems name as many.
+    """
+    depths = _depths(download, mail, (), knows) if knows is not None else None
+    by_mail, needed, best = 0, 0, (0, dict[str, tuple[int, float]]())
+    for number, whole in enumerate(download.levels()):
+        level = (depths.open(whole, for_shapes=True) if depths else whole)[:SAMPLE]
+        mails = depths.counts[number] if depths else 0
+        every = {system: _Shaped(download, system, level, knows) for system in shapes.SHAPES}
+        fitting = {
+            system: (shaped.students, shaped.share)
+            for system, shaped in every.items()
+            if shaped.share >= 0.5 and shaped.students >= mails + (depths is not None and _is_of_roster(system))
+        }
+        many = max((students for students, _ in fitting.values()), default=0)
+        if fitting and many >= needed and (many > best[0] or not best[1]):
+            best = many, fitting
+        if any(depths is None or not _is_of_roster(system) for system in fitting):
             break
-    return "mail"
+        by_mail = max(by_mail, mails)
+        # deeper, as many as are named here by a beginning, or more than by a whole name
+        needed = max(needed, by_mail, depths.wholes[number] + 1 if depths and depths.wholes[number] else 0)
+    return _the_one(best[1]) if best[1] and best[0] >= by_mail else ""
 
 
 def _is_of_roster(system: str) -> bool:
     return all(shape.of_roster for shape in LAYOUTS[system].shapes)
 
 
-def _the_one(known: Mapping[str, float]) -> str:
+def _the_one(known: Mapping[str, Any]) -> str:
     """The system that knows most. Raises UsageError if two do."""
     first, *others = [system for system, count in known.items() if count == max(known.values())]
     if others:
@@ -363,14 +393,9 @@ def _reader(system: str, reader: Reader, names: list[str], wanted: str = "") -> 
     return reader
 
 
-def _may_be_handed_in(download: Download, entry: Place) -> bool:
-    """Whether an entry may be somebody's hand-in: a folder, an archive, or a notebook."""
-    return entry not in download.files or ".ipynb" in entry[-1].lower()
-
-
 def _share(download: Download, level: Sequence[Place], fits: Callable[[Place], bool]) -> float:
     """The share of what may be hand-ins at a level that fit."""
-    all_of = [entry for entry in level if _may_be_handed_in(download, entry) and entry not in download.messages]
+    all_of = [entry for entry in level if download.may_be_handed_in(entry) and entry not in download.messages]
     return sum(map(fits, all_of)) / len(all_of) if all_of else 0.0
 
 
@@ -392,6 +417,9 @@ class _Shaped:
         self.common = self._beginning(level) if system == "blackboard" else ""
         self.found = {entry: said for entry in level if (said := self._read(entry))}
         self.share = _share(download, level, lambda entry: entry in self.found)
+        self.students = (
+            len({knows(owner).students for _, _, owner in self.found.values()} - {frozenset()}) if knows else 0
+        )
 
     def _beginning(self, level: Sequence[Place]) -> str:
         """What the names of several people begin with alike, up to an underscore; "" if there are not several."""
@@ -412,7 +440,7 @@ class _Shaped:
 
         def known(before: str) -> int:
             owners = (Owner(student_id=n[len(before) :], lms_id=n[len(before) :]) for n in names[:SAMPLE])
-            return sum(map(self.knows, owners)) if self.knows else 0
+            return sum(bool(self.knows(owner)) for owner in owners) if self.knows else 0
 
         best = max(may_be[:DEEPEST], key=known)
         return best if known(best) else ""
@@ -530,8 +558,8 @@ def hand_ins(
     wanted: str = "",
     knows: Knows | None = None,
     zone: tzinfo | None = UTC,
-) -> tuple[list[HandIn], list[str]]:
-    """(what was handed in, the names of the entries that belong to nobody). Raises UsageError.
+) -> Found:
+    """What was handed in. Raises UsageError.
 
     `insists`: the instructor has said which system it is. `wanted` is the name that the notebook should have. `knows`
     tells who may be on the roster, None without one; `zone` is the time zone of times in names.
@@ -542,8 +570,12 @@ def hand_ins(
     if any_reader is None:
         return _from_gradescope(download)
     entries = download.entries(_top(download, any_reader if pattern or (insists and any_reader is not mail) else None))
+    around: dict[Place, set[str]] = {}
     if pattern or any_reader is mail:
-        entries = _level_of_students(download, entries, any_reader, bool(pattern), knows)
+        if knows is None:
+            entries = _level_without_a_roster(download, entries, any_reader, bool(pattern))
+        else:
+            entries, around = _depths(download, any_reader, entries, knows, bool(pattern)).entries(entries)
     names = [download.full_name(entry) for entry in entries]
     reader = any_reader if pattern else _reader(system, any_reader, names, wanted)
     found: dict[Owner, HandIn] = {}
@@ -563,38 +595,56 @@ def hand_ins(
     if reader is moodle:
         _find_teams(list(found.values()))
         _find_hidden(list(found.values()), knows)
-    return list(found.values()), strays
+    return Found(list(found.values()), strays, {"/".join(entry): inside for entry, inside in around.items()})
 
 
-def _by_shape(
-    download: Download, system: str, insists: bool, knows: Knows | None, zone: tzinfo | None
-) -> tuple[list[HandIn], list[str]]:
+def _by_shape(download: Download, system: str, insists: bool, knows: Knows | None, zone: tzinfo | None) -> Found:
     """As `hand_ins`, for a system of `shapes.py`. Raises UsageError."""
-    levels = [(level, _Shaped(download, system, level, knows, zone, insists)) for level in download.levels()]
+    depths = None if insists or knows is None else _depths(download, mail, (), knows)
+    opened = [depths.open(level, for_shapes=True) if depths else level for level in download.levels()]
+    levels = [(level, _Shaped(download, system, level, knows, zone, insists)) for level in opened]
     if not (fitting := [shaped.share for _, shaped in levels if shaped.found]):
         examples = " or ".join(shape.example for shape in LAYOUTS[system].shapes)
         raise UsageError(f"No name in it is as {system} writes it, such as {examples}: --pattern says what is in them.")
-    level, shaped = next((level, s) for level, s in levels if s.found and (s.share >= 0.5 or s.share == max(fitting)))
-    outer = [entry for entry in download.files if len(entry) < len(level[0])]
+    most = max((s.students for _, s in levels if s.share >= 0.5), default=0) if _is_of_roster(system) else 0
+    level, shaped = next(
+        (level, s)
+        for level, s in levels
+        if s.found and (s.share == max(fitting) < 0.5 or (s.share >= 0.5 and s.students >= most))
+    )
+    deep = len(level[0])
+    around_them = {entry[:length] for entry in shaped.found for length in range(1, deep)}
+    # a student's folder that lies outside, such as beside those of sections
+    aside = sorted(e for e in (depths.items if depths else ()) if len(e) < deep and e not in around_them)
+    taken = around_them | set(aside)
+    outer = [e for e in download.files if len(e) < deep and not any(e[:n] in taken for n in range(1, len(e) + 1))]
     strays = ["/".join(e) for e in (*outer, *level) if e not in shaped.found and not shaped.is_own(e[-1])]
-    return shaped.hand_ins(), strays
+    others = [HandIn(replace(mail(e[-1]), system="mail"), download.below(e), {e: download.full_name(e)}) for e in aside]
+    around = {"/".join(e): depths.others(e) for e in (depths.refused if depths else ()) if len(e) <= deep}
+    return Found([*shaped.hand_ins(), *others], strays, around)
 
 
-def _level_of_students(
-    download: Download, top: list[Place], reader: Reader, is_pattern: bool, knows: Knows | None
-) -> list[Place]:
-    """The entries at the first depth at which one is called after somebody on the roster; else those at the `top`.
+def _depths(download: Download, reader: Reader, top: Sequence[Place], knows: Knows, is_pattern: bool = False) -> Depths:
+    """At which depths entries are called after students on the roster."""
 
-    Without a roster, a folder around those of students is known by its being the only one, and none of a pattern's.
+    def read(entry: Place) -> Named:
+        owner = reader(entry[-1] if reader is mail else download.full_name(entry))
+        return knows(owner) if owner else Named()
+
+    return Depths(download, read, len(top[0]) - 1 if top else 0, is_pattern)
+
+
+def _level_without_a_roster(download: Download, top: list[Place], reader: Reader, is_pattern: bool) -> list[Place]:
+    """The entries at the first depth at which one fits a pattern; without one, or if none does, those at the `top`.
+
+    A folder around those of students is known by its being the only one, and none of a pattern's.
     """
 
     def fits(entry: Place) -> bool:
-        if entry in download.messages:
-            return True
-        owner = reader(entry[-1] if reader is mail else download.full_name(entry))
-        return owner is not None and (knows is None or knows(owner))
+        name = entry[-1] if reader is mail else download.full_name(entry)
+        return entry in download.messages or reader(name) is not None
 
-    if any(map(fits, top)) and not _is_around_several(download, top, reader, is_pattern, knows):
+    if any(map(fits, top)) and not _is_around_several(download, top, reader, is_pattern):
         return top
     depth = len(top[0]) if top else 1
     for level in download.levels():
@@ -604,13 +654,11 @@ def _level_of_students(
     return top
 
 
-def _is_around_several(
-    download: Download, top: Sequence[Place], reader: Reader, is_pattern: bool, knows: Knows | None
-) -> bool:
-    """Whether, without a roster, the only folder there is fits a pattern and holds several entries that fit it, too."""
-    if not is_pattern or knows is not None or len(top) != 1 or not download.is_folder(top[0]):
+def _is_around_several(download: Download, top: Sequence[Place], reader: Reader, is_pattern: bool) -> bool:
+    """Whether the only folder there is fits a pattern and holds several entries that fit it, too."""
+    if not is_pattern or len(top) != 1 or not download.is_folder(top[0]):
         return False
-    inner = [entry for entry in download.entries(top[0]) if _may_be_handed_in(download, entry)]
+    inner = [entry for entry in download.entries(top[0]) if download.may_be_handed_in(entry)]
     return len(inner) > 1 and all(reader(download.full_name(entry)) for entry in inner)
 
 
@@ -672,7 +720,7 @@ def _metadata_in(download: Download) -> Place:
     return (*place, METADATA)
 
 
-def _from_gradescope(download: Download) -> tuple[list[HandIn], list[str]]:
+def _from_gradescope(download: Download) -> Found:
     place = _metadata_in(download)
     if not place:
         raise UsageError(f"This is not an export from Gradescope: it has no {METADATA}.")
@@ -686,7 +734,7 @@ def _from_gradescope(download: Download) -> tuple[list[HandIn], list[str]]:
         found += [HandIn(owner, download.below(entry), {entry: entry[-1]}) for owner in owners]
         if not owners:
             strays.append(download.full_name(entry))
-    return found, strays
+    return Found(found, strays, {})
 
 
 def _people(path: Path) -> dict[str, list[Owner]]:

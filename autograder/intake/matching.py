@@ -7,17 +7,19 @@ sender of a message.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from . import people
+from .depths import Named
 from .identity import ADDRESS, PARTICIPANT, Noted, address
 from .layouts import WITH_IDS
 
 if TYPE_CHECKING:
     from .layouts import Owner
-    from .people import Roster
+    from .people import Roster, Student
 
 TYPED = ("moodle id", "gradescope id")  # unlike Canvas's, students may type these into their profile
 KEY, NAME, BEGINNING = "key", "name", "beginning"
@@ -38,10 +40,22 @@ class Match:
 
 
 class Matcher:
-    """Finds students on the roster, and among those of whom something was noted."""
+    """Finds students on the roster, and among those of whom something was noted.
 
-    def __init__(self, roster: Roster, noted: Noted) -> None:
+    `titles` are names of assignments: what begins with one is not called after a student with the id `01`.
+    """
+
+    def __init__(self, roster: Roster, noted: Noted, titles: Iterable[str] = ()) -> None:
         self.roster, self.noted = roster, noted
+        self.titles = {people.words(title) for title in titles}
+
+    @functools.cache  # noqa: B019  this object is used for one run of the command
+    def named(self, owner: Owner) -> Named:
+        """The students whom an owner's name may name."""
+        match = self.find(owner)
+        students = frozenset(match.may_be) | ({match.student} - {""})
+        is_weak = match.by == BEGINNING or any(self.roster.is_first_name(student, owner) for student in students)
+        return Named(students, not is_weak)
 
     def find(self, owner: Owner) -> Match:
         """The Match of an owner."""
@@ -71,7 +85,11 @@ class Matcher:
         named = [] if owner.is_sender else self.roster.named(owner)
         by = NAME
         if not named:
-            named, by = self.roster.guess(owner), BEGINNING
+            named, by = self._begun(owner), BEGINNING
+            if others := [student for student in named if self.roster.is_another(student, owner)]:
+                named = [student for student in named if student not in others]
+                if not named:
+                    return Match(owner, why=_goes_on(self.roster.all[others[0]]))
         if not named and not self.roster.is_empty:
             return Match(owner, why=NOBODY)
         if not named:
@@ -81,9 +99,14 @@ class Matcher:
         if len(same) == 1:
             return Match(owner, same[0], by)
         if same:
-            return Match(owner, why=f"it may be {' or '.join(same)}", may_be=tuple(same))
+            return Match(owner, by=by, why=f"it may be {' or '.join(same)}", may_be=tuple(same))
         student, why = next(iter(differences.items()))
-        return Match(owner, why=why, may_be=(student,))
+        return Match(owner, by=by, why=why, may_be=(student,))
+
+    def _begun(self, owner: Owner) -> list[str]:
+        """The students whom the beginning of a name may name."""
+        said = people.words(owner.name)
+        return [] if any(said[: len(title)] == title for title in self.titles) else self.roster.guess(owner)
 
     def _by_key(self, owner: Owner, by_key: Mapping[str, set[str]]) -> Match:
         """The Match of somebody with known keys, by key."""
@@ -157,6 +180,13 @@ class Matcher:
         students = [self.roster.all[s] for them in self._by_keys(owner).values() for s in them if s in self.roster.all]
         said = "".join(people.words(owner.name))
         return bool(students) and all(said in people.joined(student) for student in students)
+
+
+def _goes_on(student: Student) -> str:
+    return (
+        f"it begins with the id {student.id}, but goes on with another name than that of {student.name}, so it is left"
+        " out: if it is theirs, call it by the id alone, or the whole name"
+    )
 
 
 def _is_typed(keys: Iterable[str]) -> bool:

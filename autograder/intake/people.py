@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 Key = TypeVar("Key", bound=Hashable)
 TOKEN = re.compile(r"[^\W_]+")
 LONGEST = 6  # words of a name
+# what people call a file behind a name, without numbers: `kim homework 2.ipynb` is not the work of a Kim Homework
+FILE_WORDS = frozenset(
+    "hw homework homeworks assignment assignments ex exercise exercises exam lab lesson week task project problem pset"
+    " sheet part question questions solution solutions answer answers submission submitted handin final finished done"
+    " draft new old copy of version ver rev v notebook nb work my late update updated fixed corrected result results"
+    " code python torch pytorch jupyter colab ipynb attempt test backup attention abgabe aufgabe aufgaben blatt losung"
+    " ubung hausaufgabe tarea practica entrega devoir rendu tp td compito esercizi kopie copie copia".split()
+)
 FIELDS = ("first_name", "last_name", "email", "lms_user_id")
 
 
@@ -95,6 +103,25 @@ class Roster:
         """The students with an id or name that an owner's name begins with, if more may follow, such as a file's."""
         said = words(owner.name) if owner.is_text else ()
         return _ids_of(s for n in range(1, len(said) + 1) for s in self._beginnings.get(said[:n], []))
+
+    def is_another(self, student: str, owner: Owner) -> bool:
+        """Whether a name that begins with a student's id, one word of that student's name, goes on as somebody else's.
+
+        So Tom Hanks is not the student `tom`, Tom O'Neil.
+        """
+        known = self.all[student]
+        own, said = words(known.name), words(owner.name)
+        if len(said) < 2 or words(known.id) != said[:1] or said[0] not in own or said[: len(own)] == own:
+            return False
+        word = said[1]
+        return word.isalpha() and len(word) > 1 and word not in own and word not in FILE_WORDS
+
+    def is_first_name(self, student: str, owner: Owner) -> bool:
+        """Whether an owner is named by a word of a student's name alone, which the student's id is, but for case."""
+        said, known = words(owner.name), self.all.get(student)
+        return bool(
+            known and owner.is_text and len(said) == 1 and owner.name != known.id and said != words(known.name)
+        ) and said[0] in words(known.name)
 
 
 def _index(students: Iterable[Student], keys: Callable[[Student], Iterable[Key]]) -> dict[Key, list[Student]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import os
 import re
@@ -125,8 +124,8 @@ class Collector:
         self.root, self.assignment, self.roster, self.results = root, assignment, students, results
         self.forget, self.zone = set(forget), zone
         self.noted = Noted(results.all_handed_in(), assignment.name, forget)
-        self.matcher = Matcher(students, self.noted)
         self.known = course.assignments(root)
+        self.matcher = Matcher(students, self.noted, self.known)
         self.result = Collected()
         self.people: dict[str, list[Match]] = {}
         self.scratch = tempfile.TemporaryDirectory(prefix="autograder-beside-")
@@ -211,7 +210,7 @@ class Collector:
                 " folder and collect that"
             )
             return form, []
-        found, strays = layouts.hand_ins(download, form, pattern, insists, wanted, self._knows, self.zone)
+        found, strays, around = layouts.hand_ins(download, form, pattern, insists, wanted, self._knows, self.zone)
         self._say_which_times_are_unread(found)
         for hand_in in found:
             hand_in.owner = self._with_sheet(hand_in.owner)
@@ -223,18 +222,24 @@ class Collector:
                 f" {form} takes it"
             )
             return form, []
+        self._say_what_is_around(around)
         self._say_who_is_nobody(strays, "its name matches nobody, so it is skipped", pattern)
         return form, found
 
     @property
     def _knows(self) -> layouts.Knows | None:
         """Whether an owner may be somebody on the roster; None without a roster."""
-        return None if self.roster.is_empty else self._may_be_known
+        return None if self.roster.is_empty else self.matcher.named
 
-    @functools.cache  # noqa: B019  this object is used for one run of the command
-    def _may_be_known(self, owner: Owner) -> bool:
-        found = self.matcher.find(owner)
-        return bool(found.student or found.may_be)
+    def _say_what_is_around(self, folders: Mapping[str, set[str]]) -> None:
+        """Problems with folders that may be one person's, or lie around the hand-ins of others."""
+        for name, inside in sorted(folders.items()):
+            self.result.problems.append(
+                f"{quoted(name)} holds what is called after {listed(sorted(inside))}, so it is skipped: if it is the"
+                " folder of a section, collect that folder by itself; if all in it is one student's, pack it into a zip"
+                " called after that student"
+            )
+            self.result.unusable.update(inside)
 
     def _say_which_times_are_unread(self, found: Sequence[HandIn]) -> None:
         unread = [hand_in.owner.unread for hand_in in found if hand_in.owner.unread]
@@ -279,7 +284,7 @@ class Collector:
 
     def _holds_anothers(self, download: Download, owner: Owner) -> bool:
         """Whether a notebook in an archive called after a student would be another one's, by the names inside."""
-        found, _ = layouts.hand_ins(download, "mail")
+        found = layouts.hand_ins(download, "mail").hand_ins
         notebooks = [h.owner for h in found if any(place[-1].lower().endswith(".ipynb") for place, _ in h.files)]
         return bool({self.matcher.find(one).student for one in notebooks} - {"", self.matcher.find(owner).student})
 

@@ -219,6 +219,90 @@ def test_a_folder_of_a_stranger_hands_in_for_nobody(place, files):
     assert place.found["jdoe"] == JANES and code == 1 and not place.found.keys() & {"kim", "mallory"}
 
 
+NUMBERED = (
+    "id,first_name,last_name,email\n01,Ada,Lovelace,ada@x.example\n02,Jane,Doe,jd@x.example\n"
+    "03,Kim,Lee,kim@x.example\nhw,Hans,Wolf,hw@x.example\ntom,Tom,O'Neil,tom@x.example\n"
+)
+SAKAI, ATTACHED = "20261120101112345", "Submission attachment(s)"
+AROUND = {
+    "a folder called as the lesson": ["01_first/Jane Doe/{}", "01_first/Kim Lee/{}"],
+    "Sakai's": ["01 first/Doe, Jane(02)/" + ATTACHED + "/{}", "01 first/Lee, Kim(03)/" + ATTACHED + "/{}"],
+    "ILIAS's": [f"01 First/Submissions/{who}_4/20261120101112_{{}}" for who in ("Doe_Jane_02", "Lee_Kim_03")],
+    "GitHub's": ["01-first-submissions/01-first-02/{}", "01-first-submissions/01-first-03/{}"],
+    "Brightspace's": ["01 a/1-2 - Jane Doe - Nov 20, 2026 1011 AM/{}", "01 a/1-3 - Kim Lee - Nov 20, 2026 1011 AM/{}"],
+    "a title that is an id": ["HW 1/02/{}", "HW 1/03/{}"],
+    "files of a title that is an id": ["HW 1/Jane Doe {}", "HW 1/Kim Lee {}"],
+    "a tutor's section": ["Ada Lovelace (Monday)/Jane Doe/{}", "Tom ONeil (Tuesday)/03/{}"],
+    "one of two sections is a tutor's": ["Section A/02/{}", "Ada Lovelace - Tue/03/{}"],
+    "tutors' sections": ["Ada Lovelace/02/{}", "Ada Lovelace/hw/{}", "Tom O'Neil/03/{}", "Tom O'Neil/01/{}"],
+    "a first name": ["Tom/Jane Doe/{}", "Tom/Kim Lee/{}"],
+}
+
+
+@pytest.mark.parametrize("names", AROUND.values(), ids=AROUND)
+def test_a_folder_around_a_class_belongs_to_no_student_with_whose_id_or_name_it_begins(place, names):
+    place.roster(NUMBERED)
+    students = ("02", "03") if len(names) == 2 else ("02", "hw", "03", "01")
+    theirs = {name.format(NOTEBOOK): work(student) for name, student in zip(names, students, strict=True)}
+    code, said = place.collect(theirs)
+    assert place.found == dict(zip(students, theirs.values(), strict=True)) and code == 0, said
+
+
+@pytest.mark.parametrize(
+    "outside", ["Hans Wolf/{}", "hw/notes.txt", "tom/{}", "Tom O'Neil notes.pdf", "Hans Wolf/a/b/{}"]
+)
+def test_ones_folder_beside_those_of_sections_loses_nobody(place, outside):
+    place.roster(NUMBERED)
+    names = {"Section A/02/{}": JANES, "Section A/03/{}": KIMS, "Section B/01/{}": OLD, outside: b"%PDF"}
+    if "{" in outside:
+        names[outside] = work("outside")
+    code, said = place.collect({name.format(NOTEBOOK): data for name, data in names.items()})
+    assert {s: place.found.get(s) for s in ("01", "02", "03")} == {"01": OLD, "02": JANES, "03": KIMS}, said
+    whose = "tom" if "om" in outside else "hw"
+    assert whose in place.found or f"nothing usable: {whose}" in said
+    assert "adds students" not in said and code == ("{" not in outside)
+
+
+def test_ones_folder_beside_a_platforms_in_sections_loses_nobody(place):
+    place.roster(NUMBERED)
+    names = {f"Mon/Doe, Jane(02)/{ATTACHED}/{NOTEBOOK}": JANES, f"Tue/Lee, Kim(03)/{ATTACHED}/{NOTEBOOK}": KIMS}
+    code, said = place.collect({**names, f"hw/{NOTEBOOK}": OLD})
+    assert place.found == {"02": JANES, "03": KIMS, "hw": OLD} and code == 0 and "from sakai" in said
+
+
+@pytest.mark.parametrize("folder", ["Section A", "Kim Lee (Monday)", "kim"])
+def test_a_folder_that_may_be_one_persons_is_left_out_with_a_true_reason(place, folder):
+    """Beside two students, two names inside a third folder may be chosen by whoever handed it in."""
+    place.roster(CLASS + "bo,Bo,Berg,bo@x.example,7\n")
+    names = {f"jdoe/{NOTEBOOK}": JANES, f"amuller/{NOTEBOOK}": JANES}
+    code, said = place.collect({**names, f"{folder}/mallory/{NOTEBOOK}": OLD, f"{folder}/bo/{NOTEBOOK}": OLD})
+    assert set(place.found) == {"jdoe", "amuller"} and code == 1 and "adds students" not in said
+    assert f"{folder}' holds what is called after bo, mallory" in said and "collect that folder by itself" in said
+
+
+@pytest.mark.parametrize(
+    "name, whose",
+    [
+        ("Tom Hanks/{}", None),
+        ("tom hanks {}", None),
+        ("Kim Park hw1.ipynb", None),
+        ("kim-maria/{}", None),
+        ("Lee Karl.ipynb", None),
+        ("kim hw1.ipynb", "kim"),
+        ("kim_final.ipynb", "kim"),
+        ("Kim Homework 1 (2).ipynb", "kim"),
+        ("kim lee.ipynb", "kim"),
+        ("Lee Kim notes.ipynb", "kim"),
+        ("tom.ipynb", "tom"),
+    ],
+)
+def test_an_id_that_is_a_first_name_alone_is_not_everybodys_of_that_name(place, name, whose):
+    place.roster("id,first_name,last_name\nkim,Kim,Lee\ntom,Tom,O'Neil\nlee,Lee,Chang\njdoe,Jane,Doe\n")
+    code, said = place.collect({f"jdoe/{NOTEBOOK}": JANES, name.format(NOTEBOOK): OLD})
+    assert {s for s, data in place.found.items() if data == OLD} == {whose} - {None}, said
+    assert ("goes on with another name" in said and code == 1) if whose is None else "beginning or end" in said
+
+
 def test_a_students_own_name_of_a_file_is_nobody_elses(place):
     place.roster()
     place.collect(
