@@ -38,7 +38,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import Unreadable, UsageError
 from ..submission import read
-from ..submission.times import in_utc, time_of
+from ..submission.times import day_comes_first, in_utc, time_of
 from . import messages, shapes
 from .depths import Depths, Named, is_notebook
 from .identity import Keys, keys_of
@@ -78,7 +78,7 @@ class Owner:
     `lms_id` is the person's id in the system, `participant` Moodle's number, which holds for one assignment. `given` is
     the name that the system has for the whole: a folder, or the prefix of a flat file. `in_team` is the name without
     that of a team before it. `is_hidden`: the system hides the name, and gives a number or a code. `unread` is the text
-    of a time that cannot be read. `is_text`: all is read from a name that a person gave, and there may be more in it.
+    of a time that cannot be read, `stated` that of any time in a name. `is_text`: all is read from a name that a person gave, and there may be more in it.
     `is_sender`: somebody sent a message, and chose the `name`. `others` are owners whom the same name may tell as well.
     """
 
@@ -96,6 +96,7 @@ class Owner:
     in_team: str = ""
     is_hidden: bool = False
     unread: str = ""
+    stated: str = ""
     others: tuple[Owner, ...] = ()
 
     @property
@@ -300,7 +301,15 @@ def by_pattern(pattern: str, zone: tzinfo | None = UTC) -> Reader:
 def _timed(text: str, zone: tzinfo | None) -> dict[str, Any]:
     """The fields of an Owner that a text of a time gives."""
     time = time_of(text, zone)
-    return {"time": time} if time else {"time": None, "unread": text}
+    return {"time": time, "stated": text} if time else {"time": None, "unread": text, "stated": text}
+
+
+def settle_dates(found: Sequence[HandIn], zone: tzinfo | None) -> None:
+    """Read the times that may be two, as 03-11-2026, if others of the same download prove which number is the day."""
+    day_first = day_comes_first(hand_in.owner.stated for hand_in in found)
+    for hand_in in found:
+        if hand_in.owner.unread and (time := time_of(hand_in.owner.stated, zone, day_first)):
+            hand_in.owner = replace(hand_in.owner, time=time, unread="")
 
 
 @dataclass(frozen=True)
@@ -532,7 +541,7 @@ def _stamped(path: Path) -> dict[str, Any]:
         text = read.read_bytes(path, most=STAMP).decode("utf-8", "replace").strip()
     except Unreadable:
         return {}
-    return _timed(text, UTC) if text else {}
+    return {**_timed(text, UTC), "stated": ""} if text else {}
 
 
 NO_TEXT = re.compile(r"There (?:is no student submission text data|are no student comments) for this assignment\.")

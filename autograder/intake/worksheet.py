@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from ..errors import UsageError
-from ..submission.times import in_utc, time_of
+from ..submission.times import day_comes_first, in_utc, time_of
 from .layouts import NUMBER, Owner
 
 if TYPE_CHECKING:
@@ -207,6 +207,7 @@ class Worksheet:
     def participants(self, zone: ZoneInfo | None) -> dict[str, Owner]:
         """The participants by their numbers; `zone` is the time zone of the times (None: this machine's)."""
         ids = Counter(self.value(row, "id number") for row in self.rows.values())
+        day_first = day_comes_first(self.value(row, "handed in") for row in self.rows.values())
         return {
             number: Owner(
                 self.value(row, "name"),
@@ -215,14 +216,14 @@ class Worksheet:
                 participant=number,
                 system="moodle",
                 late="late" in self.value(row, "status").casefold(),
-                time=self._time(row, zone),
+                time=self._time(row, zone, day_first),
             )
             for number, row in self.rows.items()
         }
 
-    def _time(self, row: list[str], zone: ZoneInfo | None) -> datetime | None:
+    def _time(self, row: list[str], zone: ZoneInfo | None, day_first: bool | None) -> datetime | None:
         said = self.value(row, "handed in")
-        return None if said in NO_TIME else _in_zone(time_of(said), zone)
+        return None if said in NO_TIME else _in_zone(time_of(said, day_first=day_first), zone)
 
     def handed_in(self) -> set[str]:
         """The numbers of those who have handed in, by the times."""

@@ -29,7 +29,7 @@ from ..intake.worksheet import Worksheet
 from ..nbgrader.collecting import BoundedExtractor, without_suffix
 from ..submission import files, read
 from ..submission.assignments import assignment_of
-from ..submission.times import time_of
+from ..submission.times import time_of, times_of
 from ..verdict import is_printable
 from . import beside
 
@@ -45,6 +45,7 @@ LITTER = {"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git", ".github"
 LITTER |= {".gitkeep", ".ipynb_checkpoints", "__pycache__", ".venv", ".vscode", ".idea"}
 ON_LITTER = re.compile(rf"(?:/|, )(?:{'|'.join(map(re.escape, sorted(LITTER)))})(?:/|: )")
 MANY = 5  # names in a sentence
+SUBJECTS = ("It ", "The file ")  # of what `read` and `kinds` say of a file
 
 
 @dataclass
@@ -211,6 +212,7 @@ class Collector:
             )
             return form, []
         found, strays, around = layouts.hand_ins(download, form, pattern, insists, wanted, self._knows, self.zone)
+        layouts.settle_dates(found, self.zone)
         self._say_which_times_are_unread(found)
         for hand_in in found:
             hand_in.owner = self._with_sheet(hand_in.owner)
@@ -375,12 +377,18 @@ class Collector:
         if not choices:
             return
         choices.sort(key=lambda c: (c.owner.time or datetime.min, _number(c.owner.given), c.owner.given))
-        best = choices[-1]
-        for other in choices[:-1]:
-            if other.data != best.data:
-                why = "the latest" if best.owner.time and other.owner.time else "the last by its name"
-                one, two = _names_of(best, other)
-                self._remark(student, f"{quoted(one)} counts, {why}, and not {quoted(two)}")
+        spans = [self._span(choice) for choice in choices]
+        has_times = any(spans) or any(choice.owner.unread for choice in choices)
+        by_time = has_times and len({choice.data for choice in choices}) > 1
+        latest = _latest_of(spans) if by_time else len(choices) - 1
+        if latest is None:
+            self._leave_open(student, choices)
+            return
+        best = choices[latest]
+        others = [other for other in choices if other.data != best.data]
+        is_later = by_time and any(span != spans[latest] for span in spans)
+        why = "{} counts, the latest," if is_later else "{} counts, the last by its name,"
+        self._say_which_counts(student, best, others, why)
         before = self.chosen.get(student)
         if before and before.owner.time and best.owner.time and before.owner.time > best.owner.time:
             self._remark(student, "is in two downloads: the later hand-in counts, which is in the earlier download")
@@ -389,6 +397,32 @@ class Collector:
             self._remark(student, "is in two downloads: the last one given counts")
         self._keep(best)
         self.chosen[student] = best
+
+    def _span(self, choice: Choice) -> tuple[datetime, datetime] | None:
+        """The first and the last time at which it may have been handed in; None if nothing tells."""
+        owner = choice.owner
+        times = [owner.time] if owner.time else times_of(owner.stated, self.zone)
+        return (times[0], times[-1]) if times else None
+
+    def _leave_open(self, student: str, choices: Sequence[Choice]) -> None:
+        """Say that no hand-in of a student is taken, since nobody knows which is the latest."""
+        *others, last = choices
+        names = [quoted(_names_of(last, other)[1]) for other in others] + [quoted(_names_of(last, others[0])[0])]
+        unread = [quoted(choice.owner.unread) for choice in choices if choice.owner.unread]
+        why = f"the time {unread[0]} may be two, or cannot be read" if unread else "not all of them have a time"
+        self.result.problems.append(
+            f"{shown(student)}: {listed(names)}: nothing tells which is the latest ({why}), so none of them is taken:"
+            " collect the one that counts by itself"
+        )
+        self.result.unusable.add(student)
+
+    def _say_which_counts(self, student: str, best: Choice, others: Sequence[Choice], counts: str) -> None:
+        """Remark on the notebooks that do not count, in one line however many there are."""
+        if others:
+            pairs = [_names_of(best, other) for other in others[:MANY]]
+            names = ", ".join(quoted(two) for _, two in pairs)
+            many = f"the {len(others):,} others, such as " if len(others) > MANY else ""
+            self._remark(student, counts.format(quoted(pairs[0][0])) + f" and not {many}{names}")
 
     def _keep(self, choice: Choice) -> None:
         """Copy what was handed in beside a notebook: the download is unpacked only while it is looked at."""
@@ -407,7 +441,7 @@ class Collector:
             try:
                 data = read.read_if_one(path)
                 found = assignment_of(read.read_notebook(data), known=self.known)
-                what = found.name if found else "of no assignment of this course"
+                what = f" is {found.name if found else 'of no assignment of this course'}"
             except Unreadable as problem:
                 data, found, what = _bytes_of(path), None, _clause(str(problem))
             if data is not None and found == self.assignment:
@@ -415,7 +449,7 @@ class Collector:
             elif data is not None and own == wanted and found is None:
                 named.append(Choice(hand_in, place, own, data, system))  # grading tells the student what is wrong
             else:
-                others.append(f"{shown(own)} is {what}")
+                others.append(f"{shown(own)}{what}")
         if not (fitting or named):
             what = "; ".join(others[:3])
             self._problem(
@@ -427,10 +461,8 @@ class Collector:
     def _latest(self, student: str, choices: list[Choice], wanted: str) -> Choice:
         """Of several notebooks of one assignment, the one that a browser or system has numbered highest."""
         best = max(choices, key=lambda c: (c.owner.time or datetime.min, _number(c.name), c.name == wanted, c.name))
-        for other in choices:
-            if other is not best and other.data != best.data:
-                one, two = _names_of(best, other)
-                self._remark(student, f"has several: {quoted(one)} counts, and not {quoted(two)}")
+        others = [other for other in choices if other.data != best.data]
+        self._say_which_counts(student, best, others, "has several: {} counts,")
         if best.name != wanted:
             self._remark(student, f"{quoted(best.name)} is taken, since its cells are this assignment's")
         return best
@@ -515,6 +547,17 @@ def _names_of(one: Choice, other: Choice) -> tuple[str, str]:
     return names if names[0] != names[1] else ("/".join(one.place), "/".join(other.place))
 
 
+def _latest_of(spans: Sequence[tuple[datetime, datetime] | None]) -> int | None:
+    """The index of the last of the times that are surely not before any of the others; None if there is none."""
+    known = [span for span in spans if span]
+    surely = [at for at in range(len(known)) if _is_after(known, at)]
+    return surely[-1] if surely and len(known) == len(spans) else None
+
+
+def _is_after(spans: Sequence[tuple[datetime, datetime]], at: int) -> bool:
+    return all(spans[at][0] >= end for number, (_, end) in enumerate(spans) if number != at)
+
+
 def _bytes_of(path: Path) -> bytes | None:
     try:
         return read.read_bytes(path)
@@ -553,8 +596,9 @@ def _number(name: str) -> int:
 
 
 def _clause(sentence: str) -> str:
-    """What is said of a file, "It is a PDF, …", behind its name."""
-    return sentence.removeprefix("It is ").rstrip(".")
+    """What is said of a file, "It is a PDF, …" or "The file is empty: …", behind its name."""
+    said = sentence.rstrip(".")
+    return next((f" {said.removeprefix(it)}" for it in SUBJECTS if said.startswith(it)), f": {said}")
 
 
 # --- downloads ------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ A text is a time only if all of it is one of the FORMS below. A library that gue
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 LONGEST = 100  # characters
@@ -60,21 +61,36 @@ ZONES = {"Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "
 ZONES |= {"EST": -5, "EDT": -4, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
 
 
-def time_of(text: object, zone: tzinfo | None = UTC) -> datetime | None:
+def time_of(text: object, zone: tzinfo | None = UTC, day_first: bool | None = None) -> datetime | None:
     """The time (UTC) that a text gives, or None if it gives none, or may mean two.
 
-    A text that names no time zone is in `zone`; None is this machine's.
+    A text that names no time zone is in `zone`; None is this machine's. `day_first` says what 03-11 means, if known.
     """
+    said = _said(text)
+    return _time(said, zone, day_first) if said else None
+
+
+def times_of(text: object, zone: tzinfo | None = UTC) -> list[datetime]:
+    """The times (UTC) that a text may mean, in order."""
+    return sorted({time for day_first in (True, False) if (time := time_of(text, zone, day_first))})
+
+
+def day_comes_first(texts: Iterable[object]) -> bool | None:
+    """Whether the day comes before the month in times of one origin; None if none of them proves it, or they differ."""
+    dates = [(int(said["one"] or 0), int(said["other"] or 0)) for text in texts if (said := _said(text)).get("one")]
+    proven = {one > 12 for one, other in dates if (one > 12) != (other > 12)}
+    return proven.pop() if len(proven) == 1 else None
+
+
+def _said(text: object) -> dict[str, str | None]:
+    """What the first form that fits has found in a text; nothing if none does."""
     text = " ".join(text.split()) if isinstance(text, str) and len(text) <= LONGEST else ""
-    for form in FORMS:
-        if found := form.fullmatch(text):
-            return _time(found.groupdict(), zone)
-    return None
+    return next((found.groupdict() for form in FORMS if (found := form.fullmatch(text))), {})
 
 
-def _time(said: dict[str, str | None], zone: tzinfo | None) -> datetime | None:
+def _time(said: dict[str, str | None], zone: tzinfo | None, day_first: bool | None) -> datetime | None:
     """The time (UTC) of what a form has found, or None."""
-    date = _date(said)
+    date = _date(said, day_first)
     clock = _clock(said)
     zone = _zone(name) if (name := said.get("zone")) else zone
     if date is None or clock is None or zone is NO_ZONE:
@@ -86,13 +102,13 @@ def _time(said: dict[str, str | None], zone: tzinfo | None) -> datetime | None:
     return in_utc(time.replace(tzinfo=zone))
 
 
-def _date(said: dict[str, str | None]) -> tuple[int, int, int] | None:
+def _date(said: dict[str, str | None], day_first: bool | None) -> tuple[int, int, int] | None:
     year = int(said["year"] or 0)
     if said.get("one"):
         one, other = int(said["one"] or 0), int(said["other"] or 0)
-        if one <= 12 and other <= 12 and one != other:
+        if one <= 12 and other <= 12 and one != other and day_first is None:
             return None  # 03-11 is in March or in November
-        day, month = (other, one) if other > 12 else (one, other)
+        day, month = (other, one) if other > 12 or (one <= 12 and day_first is False) else (one, other)
     else:
         day = int(said["d"] or 0)
         month = int(said["m"] or 0) if said.get("m") else _month(said["month"] or "")

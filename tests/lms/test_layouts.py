@@ -455,6 +455,103 @@ def test_a_time_that_cannot_be_read_is_said(place):
     assert place.stamp("jdoe") is None and place.stamp("kim") and "no hand-in time is known of 1 (jdoe)" in said
 
 
+DATED = r"(?P<student_id>[a-z]+)_(?P<time>.+)_.*"
+
+
+@pytest.mark.parametrize(
+    "first, second, proof, stamp",
+    [
+        ("20-11-2026 21.05", "02-12-2026 21.05", None, "2026-12-02 21:05"),
+        ("11-20-2026 21.05", "12-02-2026 21.05", None, "2026-12-02 21:05"),
+        ("03-11-2026 10.00", "04-11-2026 09.00", "25-11-2026", "2026-11-04 09:00"),
+        ("10-02-2026 10.00", "02-03-2026 09.00", "25-11-2026", "2026-03-02 09:00"),
+        ("02-11-2026 10.00", "03-10-2026 09.00", "11-25-2026", "2026-03-10 09:00"),
+    ],
+)
+def test_the_other_dates_of_a_download_tell_which_number_is_the_month(place, first, second, proof, stamp):
+    place.roster()
+    names = {f"jdoe_{first}_a.ipynb": OLD, f"jdoe_{second}_b.ipynb": JANES}
+    code, said = place.collect({**names, **({f"kim_{proof}_x.ipynb": KIMS} if proof else {})}, pattern=DATED)
+    assert place.found["jdoe"] == JANES and place.stamp("jdoe").startswith(stamp) and code == 0
+    assert f"'jdoe_{second}_b.ipynb' counts, the latest, and not 'jdoe_{first}_a.ipynb'" in said
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("03-11-2026", "04-10-2026"),
+        ("2026-05-05", "03-11-2026"),
+        ("2026-05-05", "sometime"),
+        ("sometime", "later"),
+    ],
+)
+@pytest.mark.parametrize("proofs", [(), ("25-11-2026", "11-25-2026")])
+def test_an_order_that_nothing_tells_is_left_open_for_that_student(place, one, other, proofs):
+    place.roster()
+    names = {f"jdoe_{one}_a.ipynb": OLD, f"jdoe_{other}_b.ipynb": JANES}
+    others = {f"{who}_{time}_x.ipynb": KIMS for who, time in zip(("kim", "amuller"), proofs, strict=False)}
+    code, said = place.collect({**names, **others}, pattern=DATED)
+    assert (
+        "jdoe" not in place.found and code == 1 and "nothing usable: jdoe" in said and len(place.found) == len(proofs)
+    )
+    assert "nothing tells which is the latest" in said and "a.ipynb'" in said and "b.ipynb'" in said
+    assert "counts, the la" not in said
+
+
+@pytest.mark.parametrize("later", ["20-11-2026", "2026-11-20"])
+def test_a_date_that_may_be_two_and_is_earlier_in_both_ways_does_not_count(place, later):
+    place.roster()
+    names = {"jdoe_03-11-2026_b.ipynb": OLD, f"jdoe_{later}_a.ipynb": JANES, "kim_11-25-2026_x.ipynb": KIMS}
+    _, said = place.collect(names, pattern=DATED)
+    assert place.found["jdoe"] == JANES and "a.ipynb' counts, the latest, and not" in said
+
+
+def test_two_hand_ins_of_one_time_are_not_said_to_be_the_latest(place):
+    place.roster()
+    _, said = place.collect({"jdoe_2026-11-20_a.ipynb": OLD, "jdoe_20.11.2026_b.ipynb": JANES}, pattern=DATED)
+    assert place.found["jdoe"] == JANES and "counts, the last by its name" in said
+
+
+def test_the_dates_of_a_worksheet_prove_which_number_is_the_month(place):
+    place.roster()
+    sheet = place.root / "sheet.csv"
+    sheet.write_text(
+        BLIND.replace("{}", "Participant ").replace("Friday, 20 November 2026, 10:11 AM", "03/11/2026 10:11", 1)
+    )
+    assert "03/11/2026" in sheet.read_text()
+    names = {4711: "Jane Doe", 4712: "Kim Lee"}
+    files = {f"{name}_{n}_assignsubmission_file/{NOTEBOOK}": JANES for n, name in names.items()}
+    place.collect(files, sheet)
+    assert place.stamp("jdoe") is None
+    sheet.write_text(sheet.read_text().replace("Friday, 20 November 2026, 10:11 AM", "20/11/2026 10:11"))
+    place.collect(files, sheet)
+    assert place.stamp("jdoe") == "2026-11-03 10:11:00 UTC"
+
+
+def test_one_line_says_which_of_very_many_counts(place):
+    place.roster()
+    copies = zipped({f"d{n}/{NOTEBOOK}": work(f"copy {n}") for n in range(30)})
+    flat = {f"amuller_{n:03}_x.ipynb": work(f"copy {n}") for n in range(30)}
+    _, said = place.collect({"kim/w.zip": copies, f"jdoe/{NOTEBOOK}": JANES, **flat})
+    lines = [line for line in said.splitlines() if " counts" in line and "late" not in line]
+    assert len(lines) == 2 and all("the 29 others, such as" in line and len(line) < 500 for line in lines), said
+
+
+@pytest.mark.parametrize(
+    "data, says",
+    [
+        (b"", "x.ipynb is empty: save"),
+        (b"%PDF-1.7", "x.ipynb is a PDF"),
+        (b'{"cells": [1, 2], "nbformat": 4}', "x.ipynb: Its cell 1 is not a cell"),
+        (b'{"cells": ' + b"[" * 5000 + b"]" * 5000 + b', "nbformat": 4}', "x.ipynb is nested too deeply"),
+    ],
+)
+def test_what_is_said_of_a_file_is_a_sentence(place, data, says):
+    place.roster()
+    _, said = place.collect({"jdoe/x.ipynb": data, f"kim/{NOTEBOOK}": KIMS})
+    assert says in said
+
+
 def test_without_times_it_is_said_that_nobody_is_late(place):
     place.roster()
     _, said = place.collect({f"jdoe/{NOTEBOOK}": JANES, f"kim/{NOTEBOOK}": KIMS})
