@@ -78,8 +78,9 @@ class Owner:
     `lms_id` is the person's id in the system, `participant` Moodle's number, which holds for one assignment. `given` is
     the name that the system has for the whole: a folder, or the prefix of a flat file. `in_team` is the name without
     that of a team before it. `is_hidden`: the system hides the name, and gives a number or a code. `unread` is the text
-    of a time that cannot be read, `stated` that of any time in a name. `is_text`: all is read from a name that a person gave, and there may be more in it.
-    `is_sender`: somebody sent a message, and chose the `name`. `others` are owners whom the same name may tell as well.
+    of a time that cannot be read, `stated` that of any time in a name. `is_text`: all is read from a name that a person
+    gave, and there may be more in it. `is_sender`: somebody sent a message, and chose the `name`. `others` are owners
+    whom the same name may tell as well.
     """
 
     name: str = ""
@@ -121,7 +122,8 @@ class HandIn:
     """The files that one person handed in: pairs of the place in the download and the path of the unpacked file.
 
     `names` are what the system calls the entries of the download that they were in, by place; `own` are the student's
-    names of files, and `times` when they came, where the system says so of each.
+    names of files, and `times` when they came, where the system says so of each. `left_out` are sentences on what could
+    not be unpacked.
     """
 
     owner: Owner
@@ -129,6 +131,7 @@ class HandIn:
     names: dict[Place, str] = field(default_factory=dict)
     own: dict[Place, str] = field(default_factory=dict)
     times: dict[Place, datetime] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -136,6 +139,7 @@ class Download:
     """An unpacked download: paths by place, the full names of the archives in it, and the paths of messages.
 
     `name` is that of the download itself, without a suffix. `is_archive`: it is an archive, not a folder or a message.
+    `left_out` says why something in it could not be unpacked, by place: somebody has handed that in, too.
     """
 
     files: dict[Place, Path]
@@ -143,6 +147,7 @@ class Download:
     messages: Mapping[Place, Path] = field(default_factory=dict)
     name: str = ""
     is_archive: bool = False
+    left_out: Mapping[Place, str] = field(default_factory=dict)
 
     @functools.cached_property
     def _inside(self) -> dict[Place, list[Place]]:
@@ -155,7 +160,7 @@ class Download:
 
     @functools.cached_property
     def _places(self) -> list[Place]:
-        return sorted(self.files)
+        return sorted(self.files.keys() | self.left_out.keys())
 
     def entries(self, inside: Place = ()) -> list[Place]:
         """The places directly in a folder, in order."""
@@ -172,21 +177,32 @@ class Download:
 
     def is_folder(self, place: Place) -> bool:
         """Whether it is a folder; an archive or a message in the download is what one person handed in."""
-        return place not in self.files and place not in self.archives and place not in self.messages
+        return not self._is_file(place) and place not in self.archives and place not in self.messages
 
     def may_be_handed_in(self, entry: Place) -> bool:
         """Whether an entry may be somebody's hand-in: a folder, an archive, or a notebook."""
-        return entry not in self.files or is_notebook(entry)
+        return not self._is_file(entry) or is_notebook(entry)
+
+    def _is_file(self, place: Place) -> bool:
+        """Whether it is a file of its own, unpacked or not; an archive is none."""
+        is_left_out = place in self.left_out and place not in self.archives and place not in self._inside
+        return place in self.files or is_left_out
 
     def below(self, place: Place) -> list[tuple[Place, Path]]:
         """The files at or below a place, in order."""
-        first = bisect.bisect_left(self._places, place)
-        found: list[tuple[Place, Path]] = []
-        for at in range(first, len(self._places)):
+        return [(inner, self.files[inner]) for inner in self._below(place) if inner in self.files]
+
+    def left_out_below(self, place: Place) -> list[str]:
+        """What could not be unpacked at or below a place, and why."""
+        return [
+            f"{self.full_name(inner)}: {self.left_out[inner]}" for inner in self._below(place) if inner in self.left_out
+        ]
+
+    def _below(self, place: Place) -> Iterator[Place]:
+        for at in range(bisect.bisect_left(self._places, place), len(self._places)):
             if self._places[at][: len(place)] != place:
                 break
-            found.append((self._places[at], self.files[self._places[at]]))
-        return found
+            yield self._places[at]
 
     def full_name(self, place: Place) -> str:
         """The name of an entry in the download: an archive's with its suffix, which its unpacked folder lacks."""
@@ -512,6 +528,7 @@ class _Shaped:
         for entry, (shape, said, owner) in self.found.items():
             same = found.setdefault(replace(owner, given=""), HandIn(owner))
             same.names[entry] = self.download.full_name(entry)
+            same.left_out += self.download.left_out_below(entry)
             for place, path in self.download.below(entry):
                 if "page" in said and not _says_something(path):
                     continue
@@ -528,7 +545,7 @@ class _Shaped:
                         same.own[place] = inside["file"]
                     if time := time_of(inside["time"], self.zone):
                         same.times[place] = time
-        return [hand_in for hand_in in found.values() if hand_in.files]
+        return [hand_in for hand_in in found.values() if hand_in.files or hand_in.left_out]
 
     def is_own(self, name: str) -> bool:
         """Whether a file beside the hand-ins is the system's own."""
@@ -600,6 +617,7 @@ def hand_ins(
         # a person's flat files and folders are one hand-in
         same = found.setdefault(replace(owner, given=owner.given if reader is mail else ""), HandIn(owner))
         same.files += download.below(entry)
+        same.left_out += download.left_out_below(entry)
         same.names[entry] = name
     if reader is moodle:
         _find_teams(list(found.values()))
@@ -628,9 +646,14 @@ def _by_shape(download: Download, system: str, insists: bool, knows: Knows | Non
     taken = around_them | set(aside)
     outer = [e for e in download.files if len(e) < deep and not any(e[:n] in taken for n in range(1, len(e) + 1))]
     strays = ["/".join(e) for e in (*outer, *level) if e not in shaped.found and not shaped.is_own(e[-1])]
-    others = [HandIn(replace(mail(e[-1]), system="mail"), download.below(e), {e: download.full_name(e)}) for e in aside]
+    others = [_hand_in_of(replace(mail(e[-1]), system="mail"), download, e) for e in aside]
     around = {"/".join(e): depths.others(e) for e in (depths.refused if depths else ()) if len(e) <= deep}
     return Found([*shaped.hand_ins(), *others], strays, around)
+
+
+def _hand_in_of(owner: Owner, download: Download, entry: Place) -> HandIn:
+    names, left_out = {entry: download.full_name(entry)}, download.left_out_below(entry)
+    return HandIn(owner, download.below(entry), names, left_out=left_out)
 
 
 def _depths(download: Download, reader: Reader, top: Sequence[Place], knows: Knows, is_pattern: bool = False) -> Depths:
@@ -740,7 +763,7 @@ def _from_gradescope(download: Download) -> Found:
             continue
         owners = people.get(entry[-1], [])
         # a group hands in once for all of its members
-        found += [HandIn(owner, download.below(entry), {entry: entry[-1]}) for owner in owners]
+        found += [_hand_in_of(owner, download, entry) for owner in owners]
         if not owners:
             strays.append(download.full_name(entry))
     return Found(found, strays, {})

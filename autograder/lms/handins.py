@@ -44,6 +44,7 @@ NUMBER = re.compile(r"(?:\s*\((\d+)\)|-(\d+))$")  # of a copy: `x (1).ipynb` fro
 LITTER = {"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git", ".github", ".gitignore", ".gitattributes"}
 LITTER |= {".gitkeep", ".ipynb_checkpoints", "__pycache__", ".venv", ".vscode", ".idea"}
 ON_LITTER = re.compile(rf"(?:/|, )(?:{'|'.join(map(re.escape, sorted(LITTER)))})(?:/|: )")
+EMPTY = "nothing is in it"
 MANY = 5  # names in a sentence
 SUBJECTS = ("It ", "The file ")  # of what `read` and `kinds` say of a file
 
@@ -143,7 +144,7 @@ class Collector:
         owners: dict[str, list[HandIn]] = {}
         self.nobody = []
         for hand_in in found:
-            match = self._match(hand_in.owner)
+            match = self._match(hand_in)
             hand_in.owner = match.owner
             if match.student:
                 owners.setdefault(match.student, []).append(hand_in)
@@ -225,6 +226,8 @@ class Collector:
             )
             return form, []
         self._say_what_is_around(around)
+        said = {"/".join((*place[:-1], download.full_name(place))) for place in download.left_out}
+        strays = [name for name in strays if name not in said]
         self._say_who_is_nobody(strays, "its name matches nobody, so it is skipped", pattern)
         return form, found
 
@@ -301,8 +304,9 @@ class Collector:
     def _in_the_worksheet(self, owner: Owner) -> bool:
         return owner.participant in self.participants
 
-    def _match(self, owner: Owner) -> Match:
-        """The Match of an owner; without a student, it says why."""
+    def _match(self, hand_in: HandIn) -> Match:
+        """The Match of the owner of a hand-in; without a student, it says why."""
+        owner = hand_in.owner
         match = self._differs_from_sheet(owner) or self.matcher.find(owner)
         student = match.student
         if student in self.roster.dropped:
@@ -315,6 +319,8 @@ class Collector:
             )
             match = replace(match, student="", why=why, may_be=(student,))
         if not match.student:
+            if not hand_in.files and not match.may_be:
+                return match  # why nothing of it could be unpacked is said
             if match.why == NOBODY and not owner.is_sender:
                 self.nobody.append(owner.shown)  # said together
                 return match
@@ -451,7 +457,7 @@ class Collector:
             else:
                 others.append(f"{shown(own)}{what}")
         if not (fitting or named):
-            what = "; ".join(others[:3])
+            what = "; ".join([*others, *map(shown, hand_in.left_out)][:3])
             self._problem(
                 student, hand_in.owner, f"no notebook of {self.assignment.name} is in it{what and f' ({what})'}"
             )
@@ -617,7 +623,7 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
     with tempfile.TemporaryDirectory(prefix="autograder-collect-") as made:
         extractor = BoundedExtractor()
         extractor.log = logging.Logger("autograder.collect", logging.WARNING)
-        extractor.log.addHandler(keeper := _Keeper())
+        extractor.log.addHandler(logging.NullHandler())
         source, target = path, Path(made, "out")
         target.mkdir()
         if not path.is_dir():  # the extractor takes what lies in a folder
@@ -630,11 +636,15 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
         found = {place: where for place, where in taken.items() if place and not LITTER & set(place)}
         names = {place[outer:]: name for place, name in extractor.full_names.items() if len(place) > outer}
         messages = {place[outer:]: where for place, where in extractor.messages.items()}
-        said = [line for line in keeper.lines if not ON_LITTER.search(line)]
-        if not found:
+        skipped = [(p[outer:], why, line) for p, why, line in extractor.left_out if not ON_LITTER.search(line)]
+        left_out = {place: why for place, why, _ in reversed(skipped) if place and not LITTER & set(place)}
+        holding = {place[:length] for place in (*found, *left_out) for length in range(1, len(place) + 1)}
+        left_out |= dict.fromkeys(names.keys() - holding, EMPTY)
+        said = _bounded([(place, line) for place, _, line in skipped], names)
+        if not (found or left_out):
             raise UsageError(f"{path}: nothing in it can be read. {' '.join(said[:3])}")
         is_one = not path.is_dir() and not is_message(path.name)
-        yield Download(found, names, messages, _stem(path), is_archive=is_one), said
+        yield Download(found, names, messages, _stem(path), is_one, left_out), said
 
 
 def _stem(path: Path) -> str:
@@ -643,13 +653,18 @@ def _stem(path: Path) -> str:
     return name if path.is_dir() else without_suffix(Path(name)).name
 
 
-class _Keeper(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
+def _bounded(skipped: Sequence[tuple[Place, str]], archives: Collection[Place]) -> list[str]:
+    """The sentences on what was skipped, a few of each person's archive or outermost folder."""
+    groups: dict[Place, list[str]] = {}
+    for place, line in skipped:
+        inside = [place[:length] for length in range(1, len(place)) if place[:length] in archives]
+        groups.setdefault(inside[0] if inside else place[:1], []).append(line)
+    said = []
+    for place, lines in groups.items():
+        said += lines[:MANY]
+        if len(lines) > MANY:
+            said.append(f"Skipped {len(lines) - MANY:,} more in {shown('/'.join(place))}")
+    return said
 
 
 def _worksheet_warnings(sheet: Worksheet, found: Mapping[str, Owner]) -> Iterator[str]:

@@ -106,32 +106,36 @@ class BoundedExtractor(ExtractorPlugin):
 
     Afterwards `taken` maps the path of every file written to its `owners.Origin`, `full_names` the places of archives
     to their names, with the suffixes that the places lack, and `messages` the places of e-mail messages to their paths.
+    `left_out` are (the place, the reason, the sentence that was logged) of what was not taken.
     """
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
         self.taken: dict[str, Origin] = {}
         self.full_names: dict[tuple[str, ...], str] = {}
         self.messages: dict[tuple[str, ...], Path] = {}
+        self.left_out: list[tuple[tuple[str, ...], str, str]] = []
         self.root = extracted_path
         self.archives = sum(unpacking.is_archive(name) for _, _, names in os.walk(archive_path) for name in names)
         for folder, folders, names in os.walk(archive_path):
             folders.sort()
             for name in sorted(names):
                 source = Path(folder) / name
-                with self._telling(name):
-                    self._take(source, Path(extracted_path), source.relative_to(archive_path))
+                place = source.relative_to(archive_path)
+                outer = without_suffix(place) if unpacking.is_archive(name) else place
+                with self._telling(name, outer.parts):
+                    self._take(source, Path(extracted_path), place)
 
     @contextlib.contextmanager
-    def _telling(self, name: str) -> Iterator[None]:
+    def _telling(self, name: str, place: tuple[str, ...]) -> Iterator[None]:
         """Report whatever goes wrong with a file, and go on with the next one."""
         try:
             yield
         except Refused as problem:
-            self._skip(name, problem)
+            self._skip(name, problem, place)
         except Exception as error:  # archive readers fail in many ways on invalid archives
             if isinstance(error, OSError) and error.errno in DISK:
                 raise SystemExit(DISK_FULL) from None
-            self._skip(name, f"it cannot be unpacked ({type(error).__name__})")
+            self._skip(name, f"it cannot be unpacked ({type(error).__name__})", place)
 
     def _take(self, source: Path, extracted: Path, place: Path) -> None:
         """Copy or unpack a file from its `place` in the `archive_directory` to the same place in `extracted`."""
@@ -164,14 +168,16 @@ class BoundedExtractor(ExtractorPlugin):
         """
         folder.mkdir(parents=True)
         nested = []
-        with self._telling(source.name), contextlib.ExitStack() as closing:
+        if unpacking.is_message(source.name):
+            self.messages[origin.parts] = source
+        whole = "/".join((*origin.parts[origin.outermost if depth else 0 : -1], source.name))
+        with self._telling(whole, origin.parts), contextlib.ExitStack() as closing:
             archive = closing.enter_context(contextlib.closing(archives.opened(source)))
-            if unpacking.is_message(source.name):
-                self.messages[origin.parts] = source
             rooms = rooms_for(archive.names())
             closing.callback(lambda: rooms.charge(archive.skipped))
             for name, open_member in archive.regular_files():
-                with self._telling(f"{source.name}, {name}"):
+                inside = _path_or_none(name)
+                with self._telling(f"{source.name}, {name}", origin.below(inside).parts if inside else origin.parts):
                     path = safe_path(name)
                     room = rooms.of(path)
                     if room.is_full and room.said:
@@ -182,7 +188,7 @@ class BoundedExtractor(ExtractorPlugin):
                     else:
                         self.taken[str(folder / path)] = origin.below(path)
         for path, room in nested:
-            with self._telling(f"{source.name}, {path}"):
+            with self._telling(f"{source.name}, {path}", origin.below(without_suffix(path)).parts):
                 room.take()  # takes nothing, but raises if no room is left
                 into = _unused(folder / without_suffix(path))
                 inner = SharedAllowance(room)
@@ -201,7 +207,8 @@ class BoundedExtractor(ExtractorPlugin):
         finally:
             room.said = room.is_full
 
-    def _skip(self, name: str, problem: object) -> None:
+    def _skip(self, name: str, problem: object, place: tuple[str, ...]) -> None:
+        self.left_out.append((place, str(problem), f"Skipped {_shown(name)}: {problem}"))
         self.log.warning("Skipped %s: %s", _shown(name), problem)
 
 

@@ -508,7 +508,7 @@ def test_a_date_that_may_be_two_and_is_earlier_in_both_ways_does_not_count(place
 
 def test_two_hand_ins_of_one_time_are_not_said_to_be_the_latest(place):
     place.roster()
-    _, said = place.collect({"jdoe_2026-11-20_a.ipynb": OLD, "jdoe_20.11.2026_b.ipynb": JANES}, pattern=DATED)
+    _, said = place.collect({"jdoe_20.11.2026_a.ipynb": OLD, "jdoe_2026-11-20_b.ipynb": JANES}, pattern=DATED)
     assert place.found["jdoe"] == JANES and "counts, the last by its name" in said
 
 
@@ -646,6 +646,63 @@ def test_a_picture_that_an_answer_refers_to_is_shown(place, source):
     found = pictures.Pictures(place.root, ASSIGNMENT, "jdoe")
     assert str(found.of(source)).count('<img src="data:image/png;base64,') == 1
     assert not found.of("![x](https://evil.example/x.png) ![y](../../kim/answer2.png)")
+
+
+# --- what cannot be unpacked ----------------------------------------------------------------------
+
+BROKEN = {
+    "rar": {"work.rar": b"Rar!\x1a\x07\0" + b"x" * 99},
+    "7z": {"work.7z": b"7z\xbc\xaf\x27\x1c"},
+    "a broken zip": {"work.zip": b"PK\3\4broken"},
+    "an empty zip": {"work.zip": zipped({})},
+    "a zip of litter": {"work.zip": zipped({"__MACOSX/x": b"x"})},
+    "a large notebook": {NOTEBOOK: b'{"cells": [' + b" " * 70 * 2**20 + b"]}"},
+    "a bomb": {"w.zip": zipped({f"{n}.txt": b"0" * 5_000_000 for n in range(60)})},
+    "a zip with a rar": {"w.zip": zipped({"w.rar": b"Rar!\x1a\x07\0"})},
+}
+HOW = {
+    "moodle": "{name}_4{n}_assignsubmission_file/{file}",
+    "blackboard": "HW 1_{id}_attempt_2026-11-20-10-11-12_{file}",
+    "brightspace": "1-{n} - {name} - Nov 20, 2026 1011 AM/{file}",
+    "mail": "{id}/{file}",
+    "canvas": "{last}{first}_{lms_id}_90{n}_{file}",
+}
+
+
+@pytest.mark.parametrize(
+    "kind, system",
+    [*((kind, "moodle") for kind in BROKEN), *((kind, s) for s in HOW for kind in ("rar", "an empty zip"))],
+)
+def test_who_handed_in_what_cannot_be_unpacked_has_handed_in(place, kind, system):
+    """With one good hand-in, the download is the class's all the same."""
+    place.roster()
+    names = {1: ("jdoe", "Jane", "Doe", 501), 2: ("kim", "Kim", "Lee", 505)}
+    files = {}
+    for n, (id, first, last, lms_id) in names.items():
+        for file, data in ({NOTEBOOK: JANES} if n == 1 else BROKEN[kind]).items():
+            said = {"id": id, "name": f"{first} {last}", "first": first.lower(), "last": last.lower(), "lms_id": lms_id}
+            files[HOW[system].format(n=n, file=file, **said)] = data
+    code, said = place.collect(files)
+    assert place.found == {"jdoe": JANES} and code == 1, said
+    assert "handed in, but nothing usable: kim\n" in said and f"no notebook of {ASSIGNMENT} is in it" in said, said
+    assert "without a hand-in: amuller, mallory" in said and f"from {system}" in said
+
+
+def test_one_line_says_how_much_of_ones_hand_in_could_not_be_unpacked(place):
+    place.roster()
+    rars = zipped({f"d{n}/w.rar": b"Rar!\x1a\x07\0" for n in range(40)})
+    code, said = place.collect({f"jdoe/{NOTEBOOK}": JANES, "kim/w.zip": rars})
+    assert code == 1 and said.count("is packed in a format") < 12 and "Skipped 35 more in kim/w" in said
+
+
+def test_a_message_without_a_notebook_is_its_senders(place):
+    place.roster()
+    message = b"From: Kim <kim@uni.example>\nSubject: hw\n\nI forgot the file."
+    code, said = place.collect(
+        {f"jdoe/{NOTEBOOK}": JANES, "x.eml": message, "y.eml": message.replace(b"kim@", b"news@")}
+    )
+    assert place.found == {"jdoe": JANES} and "nothing usable: kim" in said and code == 1
+    assert said.count("y.eml") == 1
 
 
 # --- names in a zip -------------------------------------------------------------------------------
