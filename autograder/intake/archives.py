@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ..submission.read import StrPath
@@ -11,13 +12,13 @@ if TYPE_CHECKING:
     from .messages import Message
 
 
-def opened(path: StrPath) -> Zip | Tar | Message:
+def opened(path: StrPath, known: Collection[str] = ()) -> Zip | Tar | Message:
     """Open an archive or a message; its `regular_files` yields pairs of a name and a function to open the file.
 
-    Raises Refused.
+    `known` are words that names in it may have, beyond ASCII. Raises Refused.
     """
     if not is_message(str(path)):
-        return unpacked(path)
+        return unpacked(path, known)
     from .messages import Message  # late, for a quick start
 
     return Message(path)

@@ -34,6 +34,7 @@ MAX_PARTS = 2_000  # lines that may begin a part
 MAX_NESTED = 30  # parts that may hold others
 MAX_HEADERS = 2**18  # bytes of the headers of a whole message,
 MAX_HEADER = 2_000  # and characters of one
+SIGNATURES = ("pkcs7-signature", "x-pkcs7-signature", "pgp-signature")  # what programs attach, and no student
 
 HEADER = re.compile(rb"^content-[a-z-]+:[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
 CONTAINER = re.compile(rb"^content-type:.*(?:multipart|message|=\?)", re.IGNORECASE | re.DOTALL)
@@ -60,16 +61,20 @@ class Sender:
 
 
 class Message:
-    """The notebooks and archives attached to a message, as `unpacking.Zip` shows those in a zip. Raises Refused."""
+    """The files attached to a message, as `unpacking.Zip` shows those in a zip.
+
+    Raises Refused if none may be a notebook, or an archive with one.
+    """
 
     skipped = 0
 
     def __init__(self, path: StrPath) -> None:
         data = _bounded(path)
         message = message_from_bytes(data, policy=policy.compat32)
-        self.parts = [(name, part) for part in _outer_parts(message) if (name := _name_of(part))]
-        if not self.parts:
+        found = [(name, part) for part in _outer_parts(message) if (name := _name_of(part))]
+        if not any(_may_be_one(name) for name, _ in found):
             raise Refused("it has no notebook attached")
+        self.parts = list(_told_apart(found))
 
     def names(self) -> list[str]:
         return [name for name, _ in self.parts]
@@ -134,13 +139,27 @@ def _outer_parts(message: Part) -> Iterator[Part]:
 
 
 def _name_of(part: Part) -> str:
-    """The name of an attached file that may be a notebook, or an archive, without folders; "" for anything else."""
+    """The name of an attached file, without folders; "" for a part that is none, a message, or a signature."""
     try:
         name = _text(make_header(decode_header(part.get_filename() or ""))).replace("\\", "/").rpartition("/")[2]
     except Exception:  # as above
         return ""
-    may_be_one = os.path.splitext(name)[1].strip().lower() in kinds.ENDINGS or is_archive(name)
-    return name if may_be_one and name.strip(". ") and not is_message(name) else ""
+    is_one = name.strip(". ") and not is_message(name) and part.get_content_subtype() not in SIGNATURES
+    return name if is_one else ""
+
+
+def _may_be_one(name: str) -> bool:
+    """Whether a file of this name may be a notebook, or an archive with one."""
+    return os.path.splitext(name)[1].strip().lower() in kinds.ENDINGS or is_archive(name)
+
+
+def _told_apart(found: Iterable[tuple[str, Part]]) -> Iterator[tuple[str, Part]]:
+    """The parts by names that differ: a phone calls every picture `image.jpg`. A notebook's number says which counts."""
+    seen: dict[str, int] = {}
+    for name, part in found:
+        seen[name.casefold()] = number = seen.get(name.casefold(), 0) + 1
+        stem, suffix = os.path.splitext(name)
+        yield name if number == 1 or _may_be_one(name) else f"{stem} ({number}){suffix}", part
 
 
 def _opened(part: Part) -> AbstractContextManager[IO[bytes]]:

@@ -66,6 +66,12 @@ class Roster:
     def __iter__(self) -> Iterator[Student]:
         return (student for student in self.all.values() if student.id not in self.dropped)
 
+    @property
+    def odd_words(self) -> set[str]:
+        """The words of names and ids that have letters beyond ASCII."""
+        text = " ".join(f"{student.name} {student.id}" for student in self.all.values())
+        return {word for word in TOKEN.findall(unicodedata.normalize("NFC", text).casefold()) if not word.isascii()}
+
     def by_keys(self, owner: Owner) -> dict[str, set[str]]:
         """The students whom each key of an owner belongs to, or the id that the instructor's pattern found."""
         found = {

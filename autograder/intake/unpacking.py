@@ -13,7 +13,7 @@ import os
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from typing import IO, Protocol, TypeAlias
 
@@ -56,15 +56,18 @@ def is_message(name: str) -> bool:
     return name.lower().endswith(MESSAGE)
 
 
-def unpacked(path: StrPath) -> Zip | Tar:
-    """Open an archive; its `regular_files` yields pairs of a name and a function to open the file. Raises Refused."""
+def unpacked(path: StrPath, known: Collection[str] = ()) -> Zip | Tar:
+    """Open an archive; its `regular_files` yields pairs of a name and a function to open the file. Raises Refused.
+
+    `known` are words that names in it may have, beyond ASCII.
+    """
     with open(path, "rb") as file:
         start = file.read(512)
     if start.startswith(SIGNATURES) or str(path).lower().endswith(UNREAD):
         raise Refused(ADVICE)
     if start.startswith(b"\x1f\x8b") or start[257:262] == b"ustar" or not zipfile.is_zipfile(path):
         return Tar(path)
-    return Zip(path)
+    return Zip(path, known)
 
 
 class Zip:
@@ -72,12 +75,12 @@ class Zip:
 
     skipped = 0  # bytes that are unpacked only to be skipped: none
 
-    def __init__(self, path: StrPath) -> None:
+    def __init__(self, path: StrPath, known: Collection[str] = ()) -> None:
         self.file = _ReadInPieces(io.FileIO(path))
         try:
             self.archive = zipfile.ZipFile(self.file)
             infos = self.archive.infolist()
-            self.named = dict(zip(map(id, infos), zip_names.decoded(infos), strict=True))
+            self.named = dict(zip(map(id, infos), zip_names.decoded(infos, known), strict=True))
         except BaseException:
             self.file.close()
             raise

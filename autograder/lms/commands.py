@@ -47,7 +47,7 @@ def collect(
     with locked(root, assignment.name):
         systems = []
         for path in downloads:
-            with handins.unpacked(path) as (download, problems):
+            with handins.unpacked(path, students.odd_words) as (download, problems):
                 collector.result.problems += problems
                 systems.append(collector.add(download, system, pattern))
         found = collector.write()

@@ -611,10 +611,10 @@ def _clause(sentence: str) -> str:
 
 
 @contextlib.contextmanager
-def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
+def unpacked(path: Path, known: Collection[str] = ()) -> Iterator[tuple[Download, list[str]]]:
     """Unpack a folder or an archive, within limits: yields (the Download, sentences on files that were left out).
 
-    Raises UsageError.
+    `known` are words beyond ASCII that names in it may have. Raises UsageError.
     """
     if not path.exists():
         raise UsageError(f"There is no {path}.")
@@ -622,6 +622,7 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
         raise UsageError(f"{path} is neither a folder nor a .zip, .tar.gz or .eml.")
     with tempfile.TemporaryDirectory(prefix="autograder-collect-") as made:
         extractor = BoundedExtractor()
+        extractor.known = known
         extractor.log = logging.Logger("autograder.collect", logging.WARNING)
         extractor.log.addHandler(logging.NullHandler())
         source, target = path, Path(made, "out")

@@ -30,7 +30,7 @@ from ..submission.read import MAX_WITH_OUTPUTS as MAX_FILE
 from ..submission.times import time_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 MAX_FOLDERS = 10
 MAX_NESTED = 2  # levels of archives within an archive: a whole class's holds those of its students
@@ -109,6 +109,8 @@ class BoundedExtractor(ExtractorPlugin):
     `left_out` are (the place, the reason, the sentence that was logged) of what was not taken.
     """
 
+    known: Collection[str] = ()  # words beyond ASCII of the people who may be named in archives
+
     def extract(self, archive_path: str, extracted_path: str) -> None:
         self.taken: dict[str, Origin] = {}
         self.full_names: dict[tuple[str, ...], str] = {}
@@ -172,7 +174,7 @@ class BoundedExtractor(ExtractorPlugin):
             self.messages[origin.parts] = source
         whole = "/".join((*origin.parts[origin.outermost if depth else 0 : -1], source.name))
         with self._telling(whole, origin.parts), contextlib.ExitStack() as closing:
-            archive = closing.enter_context(contextlib.closing(archives.opened(source)))
+            archive = closing.enter_context(contextlib.closing(archives.opened(source, self.known)))
             rooms = rooms_for(archive.names())
             closing.callback(lambda: rooms.charge(archive.skipped))
             for name, open_member in archive.regular_files():

@@ -7,6 +7,7 @@ import re
 import shutil
 import zipfile
 from datetime import datetime, timedelta, timezone
+from email.message import EmailMessage
 
 import pytest
 from conftest import ASSIGNMENT, ROOT
@@ -648,6 +649,33 @@ def test_a_picture_that_an_answer_refers_to_is_shown(place, source):
     assert not found.of("![x](https://evil.example/x.png) ![y](../../kim/answer2.png)")
 
 
+@pytest.mark.parametrize("system", ["mail", "one message"])
+def test_what_is_attached_to_a_message_beside_the_notebook_is_kept(place, system):
+    place.roster()
+    message = EmailMessage()
+    message["From"], message["Subject"] = "Kim <kim@uni.example>", "hw"
+    message.set_content("Here it is.")
+    attached = [
+        ("photo.jpg", b"one"),
+        ("photo.jpg", b"two"),
+        (NOTEBOOK, KIMS),
+        ("smime.p7s", b"x"),
+        ("notes.pdf", b"%PDF"),
+    ]
+    attached += [("data.zip", zipped({"answer.docx": b"doc", "x.csv": b"1"})), ("../../evil.png", b"evil")]
+    for name, data in attached:
+        kind = ("application", "pkcs7-signature") if name.endswith("p7s") else ("application", "octet-stream")
+        message.add_attachment(data, maintype=kind[0], subtype=kind[1], filename=name)
+    files = {"kim.eml": message.as_bytes(), f"jdoe/{NOTEBOOK}": JANES}
+    if system == "mail":
+        code, said = place.collect(files)
+    else:
+        code, said = place.collect(message.as_bytes(), name="kim.eml")
+    assert place.found["kim"] == KIMS and code == 0, said
+    kept = {"photo.jpg": b"one", "photo (2).jpg": b"two", "notes.pdf": b"%PDF", "evil.png": b"evil"}
+    assert place.beside("kim") == kept | {"data/answer.docx": b"doc", "data/x.csv": b"1"}
+
+
 # --- what cannot be unpacked ----------------------------------------------------------------------
 
 BROKEN = {
@@ -720,12 +748,39 @@ def test_a_message_without_a_notebook_is_its_senders(place):
         ("\u5c0f\u660e", "gbk"),
         ("\u0410\u043d\u043d\u0430 \u0418\u0432\u0430\u043d\u043e\u0432\u0430", "cp866"),
         ("A\u0308nne", "utf-8"),
+        ("H\u00e9l\u00e8ne Dupr\u00e9", "cp1252"),
+        ("H\u00e9lio Fran\u00e7ois", "cp1252"),
+        ("\u00d8yvind S\u00f8rensen", "cp1252"),
+        ("\u00d8yvind S\u00f8rensen", "cp850"),
+        ("\u00d3lafur \u0160imon", "cp1252"),
+        ("Wa\u0142\u0119sa \u0141ukasz", "cp1250"),
+        ("\u00c5se L\u00e6rke", "cp850"),
+        ("\u7530\u4e2d \u3055\u304f\u3089", "shift_jis"),
     ],
 )
 def test_names_of_an_encoding_that_the_zip_does_not_say(name, encoding):
     info = zipfile.ZipInfo()
     info.filename, info.flag_bits = f"{name}_1_x".encode(encoding).decode("cp437"), 0
     assert zip_names.decoded([info]) == [f"{name}_1_x"]
+
+
+@pytest.mark.parametrize(
+    "name, encoding",
+    [
+        ("\u017diga \u010ceh", "cp1250"),
+        ("\u017diga \u010ceh", "cp852"),
+        ("\u0160imon Dvo\u0159\u00e1k", "cp1250"),
+        ("\u0160imon Dvo\u0159\u00e1k", "cp852"),
+        ("\u017diga Al\u00f8s", "cp1252"),
+    ],
+)
+def test_the_roster_says_in_which_encoding_names_of_a_zip_are(name, encoding):
+    raw, (first, last) = name.encode(encoding), name.split()
+    infos = [zipfile.ZipInfo() for _ in range(2)]
+    for info, who in zip(infos, (b"Jane Doe", raw), strict=True):
+        info.filename, info.flag_bits = who.decode("cp437"), 0
+    roster = Roster([Student("z", first, last), Student("jdoe", "Jane", "Doe")])
+    assert zip_names.decoded(infos, roster.odd_words) == ["Jane Doe", name]
 
 
 def test_a_system_that_is_insisted_on_and_not_there_is_one_sentence(place):
