@@ -42,11 +42,19 @@ class Depths:
     what is called after several others.
     """
 
-    def __init__(self, download: Download, read: Callable[[Place], Named], top: int = 0, lone: bool = False) -> None:
-        self.download, self._read = download, read
+    def __init__(
+        self,
+        download: Download,
+        read: Callable[[Place], Named],
+        top: int = 0,
+        lone: bool = False,
+        by_system: Callable[[Place], Named] = lambda entry: Named(),
+    ) -> None:
+        self.download, self._read, self._by_system = download, read, by_system
         self.levels = list(download.levels())
         self.wholly: dict[Place, set[str]] = defaultdict(set)  # who is named inside a folder, by all of a name
         self.partly: dict[Place, set[str]] = defaultdict(set)
+        self.shaped: dict[Place, set[str]] = defaultdict(set)  # by a name that a system gives
         for level in self.levels:
             for entry in level:
                 if download.may_be_handed_in(entry) and entry not in download.messages:
@@ -62,8 +70,10 @@ class Depths:
 
     def _note(self, entry: Place) -> None:
         named = self.named(entry)
-        for length in range(1, len(entry) if named else 0):
+        shaped = self._by_system(entry) if not named.wholly and len(entry) > 1 else Named()
+        for length in range(1, len(entry)):
             (self.wholly if named.wholly else self.partly)[entry[:length]].update(named.students)
+            self.shaped[entry[:length]].update(shaped.students)
 
     @functools.cache  # noqa: B019  this object is used for one download
     def named(self, entry: Place) -> Named:
@@ -74,8 +84,10 @@ class Depths:
         if not self.download.is_folder(entry):
             return set()
         own = self.named(entry)
-        by_name = self.wholly[entry] - own.students
+        by_name = (self.wholly[entry] | self.shaped[entry]) - own.students
         if own.wholly:
+            if self.shaped[entry] - own.students:
+                return by_name
             has_own = any(map(is_notebook, self.download.entries(entry)))
             return by_name if len(by_name) > 1 and not has_own else set()
         several = (self.partly[entry] | by_name) - own.students

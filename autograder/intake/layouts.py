@@ -347,6 +347,9 @@ LAYOUTS: Mapping[str, Layout] = {
     **{system: Layout(None, shapes=of) for system, of in shapes.SHAPES.items()},
     "mail": Layout(mail),
 }
+OWN_SHAPES = [
+    (system, shape) for system, of in shapes.SHAPES.items() for shape in of if not shape.of_roster and system != "sakai"
+]
 WITH_IDS = [system for system, layout in LAYOUTS.items() if layout.has_ids]
 
 
@@ -663,7 +666,12 @@ def _depths(download: Download, reader: Reader, top: Sequence[Place], knows: Kno
         owner = reader(entry[-1] if reader is mail else download.full_name(entry))
         return knows(owner) if owner else Named()
 
-    return Depths(download, read, len(top[0]) - 1 if top else 0, is_pattern)
+    def by_system(entry: Place) -> Named:
+        found = (shape.match(download.full_name(entry)) for _, shape in OWN_SHAPES)
+        owners = (Owner(f.get("name", "").replace("_", " "), student_id=f.get("login", "")) for f in found if f)
+        return next((named for owner in owners if (named := knows(owner))), Named())
+
+    return Depths(download, read, len(top[0]) - 1 if top else 0, is_pattern, by_system if reader is mail else read)
 
 
 def _level_without_a_roster(download: Download, top: list[Place], reader: Reader, is_pattern: bool) -> list[Place]:

@@ -55,7 +55,7 @@ class Matcher:
         match = self.find(owner)
         students = frozenset(match.may_be) | ({match.student} - {""})
         is_weak = match.by == BEGINNING or any(self.roster.is_first_name(student, owner) for student in students)
-        return Named(students, not is_weak)
+        return Named(students, bool(students) and not is_weak)
 
     def find(self, owner: Owner) -> Match:
         """The Match of an owner."""

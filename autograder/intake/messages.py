@@ -154,7 +154,7 @@ def _may_be_one(name: str) -> bool:
 
 
 def _told_apart(found: Iterable[tuple[str, Part]]) -> Iterator[tuple[str, Part]]:
-    """The parts by names that differ: a phone calls every picture `image.jpg`. A notebook's number says which counts."""
+    """The parts by names that differ: a phone calls every picture `image.jpg`. Notebooks keep theirs."""
     seen: dict[str, int] = {}
     for name, part in found:
         seen[name.casefold()] = number = seen.get(name.casefold(), 0) + 1

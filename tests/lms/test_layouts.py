@@ -237,6 +237,10 @@ AROUND = {
     "one of two sections is a tutor's": ["Section A/02/{}", "Ada Lovelace - Tue/03/{}"],
     "tutors' sections": ["Ada Lovelace/02/{}", "Ada Lovelace/hw/{}", "Tom O'Neil/03/{}", "Tom O'Neil/01/{}"],
     "a first name": ["Tom/Jane Doe/{}", "Tom/Kim Lee/{}"],
+    "tutors' sections, Brightspace's": [
+        f"{tutor}/1-{n} - {name} - Nov 20, 2026 1011 AM/{{}}"
+        for n, (tutor, name) in enumerate({"Ada Lovelace": "Jane Doe", "Tom O'Neil": "Kim Lee"}.items())
+    ],
 }
 
 
@@ -269,6 +273,14 @@ def test_ones_folder_beside_a_platforms_in_sections_loses_nobody(place):
     names = {f"Mon/Doe, Jane(02)/{ATTACHED}/{NOTEBOOK}": JANES, f"Tue/Lee, Kim(03)/{ATTACHED}/{NOTEBOOK}": KIMS}
     code, said = place.collect({**names, f"hw/{NOTEBOOK}": OLD})
     assert place.found == {"02": JANES, "03": KIMS, "hw": OLD} and code == 0 and "from sakai" in said
+
+
+@pytest.mark.parametrize("folder", ["Section A", "Mallory Moe - Tue"])
+def test_one_name_alone_in_a_folder_that_is_nobodys_gives_no_false_lead(place, folder):
+    place.roster()
+    code, said = place.collect({f"{folder}/jdoe/{NOTEBOOK}": JANES})
+    assert code == 1 and "adds students" not in said and "collect that folder by itself" in said
+    assert not place.found and "nothing usable: jdoe" in said
 
 
 @pytest.mark.parametrize("folder", ["Section A", "Kim Lee (Monday)", "kim"])
