@@ -275,7 +275,7 @@ def test_ones_folder_beside_a_platforms_in_sections_loses_nobody(place):
     assert place.found == {"02": JANES, "03": KIMS, "hw": OLD} and code == 0 and "from sakai" in said
 
 
-@pytest.mark.parametrize("folder", ["Section A", "Mallory Moe - Tue"])
+@pytest.mark.parametrize("folder", ["Section A", "Mallory Moe (Tue)"])
 def test_one_name_alone_in_a_folder_that_is_nobodys_gives_no_false_lead(place, folder):
     place.roster()
     code, said = place.collect({f"{folder}/jdoe/{NOTEBOOK}": JANES})
