@@ -347,9 +347,8 @@ LAYOUTS: Mapping[str, Layout] = {
     **{system: Layout(None, shapes=of) for system, of in shapes.SHAPES.items()},
     "mail": Layout(mail),
 }
-OWN_SHAPES = [
-    (system, shape) for system, of in shapes.SHAPES.items() for shape in of if not shape.of_roster and system != "sakai"
-]
+# those that only a system's names have, whatever is on the roster or beside them
+OWN_SHAPES = [shape for of in shapes.SHAPES.values() for shape in of if not (shape.of_roster or shape.stamp)]
 WITH_IDS = [system for system, layout in LAYOUTS.items() if layout.has_ids]
 
 
@@ -667,7 +666,7 @@ def _depths(download: Download, reader: Reader, top: Sequence[Place], knows: Kno
         return knows(owner) if owner else Named()
 
     def by_system(entry: Place) -> Named:
-        found = (shape.match(download.full_name(entry)) for _, shape in OWN_SHAPES)
+        found = (shape.match(download.full_name(entry)) for shape in OWN_SHAPES)
         owners = (Owner(f.get("name", "").replace("_", " "), student_id=f.get("login", "")) for f in found if f)
         return next((named for owner in owners if (named := knows(owner))), Named())
 
