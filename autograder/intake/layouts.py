@@ -649,7 +649,8 @@ def _by_shape(download: Download, system: str, insists: bool, knows: Knows | Non
     outer = [e for e in download.files if len(e) < deep and not any(e[:n] in taken for n in range(1, len(e) + 1))]
     strays = ["/".join(e) for e in (*outer, *level) if e not in shaped.found and not shaped.is_own(e[-1])]
     others = [_hand_in_of(replace(mail(e[-1]), system="mail"), download, e) for e in aside]
-    around = {"/".join(e): depths.others(e) for e in (depths.refused if depths else ()) if len(e) <= deep}
+    refused = {e: depths.others(e) for e in depths.refused if len(e) <= deep} if depths else {}
+    around = {"/".join(entry): inside for entry, inside in refused.items()}
     return Found([*shaped.hand_ins(), *others], strays, around)
 
 

@@ -125,9 +125,9 @@ class Roster:
     def is_first_name(self, student: str, owner: Owner) -> bool:
         """Whether an owner is named by a word of a student's name alone, which the student's id is, but for case."""
         said, known = words(owner.name), self.all.get(student)
-        return bool(
-            known and owner.is_text and len(said) == 1 and owner.name != known.id and said != words(known.name)
-        ) and said[0] in words(known.name)
+        if known is None or not owner.is_text or len(said) != 1 or owner.name == known.id:
+            return False
+        return said != words(known.name) and said[0] in words(known.name)
 
 
 def _index(students: Iterable[Student], keys: Callable[[Student], Iterable[Key]]) -> dict[Key, list[Student]]:
