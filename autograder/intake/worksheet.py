@@ -168,6 +168,8 @@ LANGUAGES: dict[str, tuple[str | tuple[str, ...], ...]] = {
         "Senast modifierat (betyg)",
     ),
 }
+LONGEST = 60  # characters of a time that is shown
+MANY = 5  # names in a sentence
 NO_TIME = {"", "-"}  # what Moodle writes where there is no time
 
 
@@ -230,11 +232,18 @@ class Worksheet:
         return {number for number, row in self.rows.items() if self.value(row, "handed in") not in NO_TIME}
 
     def time_warning(self, found: Mapping[str, Owner]) -> str:
-        """What to say if times cannot be read, else ""."""
+        """What to say of times that are not known, and of which students that is true, else ""."""
         if self.index("handed in") is None:
-            return f"{self.path} has no column {self.headers['handed in'][0]!r}"
-        unread = sum(found[number].time is None for number in self.handed_in())
-        return f"{self.path}: {unread} times cannot be read" if unread else ""
+            return f"{self.path} has no column {self.headers['handed in'][0]!r}, so nobody counts as late by it"
+        unread = [number for number in self.rows if number in self.handed_in() and found[number].time is None]
+        if not unread:
+            return ""
+        example = self.value(self.rows[unread[0]], "handed in")[:LONGEST]
+        of = ", ".join(found[number].name or f"participant {number}" for number in unread[:MANY])
+        return (
+            f"{self.path}: {len(unread)} of the times cannot be read, such as {example!r}, so these do not count as"
+            f" late ({of}{', …' if len(unread) > MANY else ''})"
+        )
 
 
 def texts(column: str) -> list[str]:

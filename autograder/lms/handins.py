@@ -671,7 +671,7 @@ def _bounded(skipped: Sequence[tuple[Place, str]], archives: Collection[Place]) 
 def _worksheet_warnings(sheet: Worksheet, found: Mapping[str, Owner]) -> Iterator[str]:
     """What a worksheet does not say."""
     if warning := sheet.time_warning(found):
-        yield f"{warning}, so none of these hand-ins counts as late: export the worksheet in English"
+        yield f"{shown(warning, len(warning))}: export the worksheet in English"
     if sheet.index("email") is None:
         yield f"{sheet.path} has no column {sheet.headers['email'][0]!r}, so students are found by name"
 

@@ -7,17 +7,22 @@ A text is a time only if all of it is one of the FORMS below. A library that gue
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+from .months import DOUBTFUL, MONTH_OF
 
 LONGEST = 100  # characters
 CLOCK = r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d)(?:[.,]\d{1,9})?)?"
 DIGITS = r"(?P<hour2>\d{1,2})(?P<minute2>\d\d)"  # of a clock in a file's name, which cannot hold a colon
 HALF = r"(?:\s*(?P<half>[ap])\.?m\.?)?"
 ZONE = r"(?:\s*(?P<zone>Z|[A-Z]{2,5}|(?:UTC|GMT)?[+-]\d\d:?\d\d))?"
-AFTER = rf"(?:(?:\s*,)?\s+(?:at\s+|um\s+|à\s+|kl\.?\s+)?(?:{CLOCK}|{DIGITS}){HALF}(?:\s+Uhr)?{ZONE})?"
+AT = r"(?:(?:at|um|à|às|a las|a les|alle ore|ore|om|klo|kello|kl\.?|godz\.?|v|в|о)\s+)?"
+AFTER = rf"(?:(?:\s*,)?\s+{AT}(?:{CLOCK}|{DIGITS}){HALF}(?:\s+Uhr)?{ZONE})?"
 MONTH = r"(?P<month>[^\W\d_]{3,})\.?"
-WEEKDAY = r"(?:[^\W\d_]{2,}\.?,?\s+)?"
+WEEKDAY = r"(?:(?P<weekday>[^\W\d_]{2,})\.?,?\s+)?"
+WEEKDAY_BEHIND = r"[^\W\d_]+"
 # all with four digits of the year
 FORMS = tuple(
     re.compile(form, re.IGNORECASE)
@@ -33,29 +38,18 @@ FORMS = tuple(
         rf"{WEEKDAY}{MONTH}\s+(?P<d>\d\d?)(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}}){AFTER}",
         # Moodle: Tuesday, 3 November 2026, 11:25 AM; 3. Nov. 2026 11.25
         rf"{WEEKDAY}(?P<d>\d\d?)(?:st|nd|rd|th|\.|º)?[\s-]+(?:de\s+)?{MONTH},?[\s-]+(?:de\s+)?(?P<year>\d{{4}}){AFTER}",
+        # Hungarian, Lithuanian, Latvian: 2026. november 3., kedd, 11:25; 2026 m. lapkričio 3 d., 11:25
+        rf"(?P<year>\d{{4}})\.?,?\s+(?:m\.\s+|gada\s+)?{MONTH}\s+(?P<d>\d\d?)\.?(?:\s?d\.)?(?:,\s+{WEEKDAY_BEHIND})?{AFTER}",
+        # Chinese, Japanese, Korean: 2026年11月3日 星期二 11:25, 2026년 11월 3일 (화) 11:25
+        rf"(?P<year>\d{{4}})[年년]\s?(?P<m>\d\d?)[月월]\s?(?P<d>\d\d?)[日일](?:,?\s?\(?{WEEKDAY_BEHIND}\)?)?{AFTER}",
+        # Vietnamese: 3 tháng 11 2026, 11:25
+        rf"(?P<d>\d\d?)\s+tháng\s+(?P<m>\d\d?),?\s+(?:năm\s+)?(?P<year>\d{{4}}){AFTER}",
         # 3.11.2026 11:25: with dots, the day comes first everywhere
         rf"{WEEKDAY}(?P<d>\d\d?)\.\s?(?P<m>\d\d?)\.\s?(?P<year>\d{{4}}){AFTER}",
         # 25/11/2026 or 11/25/2026: which is the month is known only if the other one cannot be
-        rf"{WEEKDAY}(?P<one>\d\d?)([-/])(?P<other>\d\d?)\2(?P<year>\d{{4}}){AFTER}",
+        rf"{WEEKDAY}(?P<one>\d\d?)(?P<mark>[-/])(?P<other>\d\d?)(?P=mark)(?P<year>\d{{4}}){AFTER}",
     )
 )
-# by the beginnings that their names have in English, Catalan, Dutch, French, German, Italian, Portuguese, Spanish and
-# Swedish; a name or an abbreviation begins with exactly one of them
-MONTHS = (
-    "jan|gen|ene",
-    "feb|fev|fév",
-    "mar|mär|maa|mrt|maerz",
-    "apr|avr|abr",
-    "may|mai|mag|maj|mei",
-    "jun|giu|juin",
-    "jul|lug|juil",
-    "aug|ago|aou|aoû",
-    "sep|set",
-    "oct|okt|ott|out",
-    "nov",
-    "dec|dez|dic|dés|déc|des",
-)
-MONTH_OF = {beginning: number for number, names in enumerate(MONTHS, start=1) for beginning in names.split("|")}
 # hours from UTC; names that mean several zones (CST, IST, BST) are not here. RFC 5322 gives those of America
 ZONES = {"Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "MEZ": 1, "MESZ": 2, "EET": 2, "EEST": 3}
 ZONES |= {"EST": -5, "EDT": -4, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
@@ -84,7 +78,9 @@ def day_comes_first(texts: Iterable[object]) -> bool | None:
 
 def _said(text: object) -> dict[str, str | None]:
     """What the first form that fits has found in a text; nothing if none does."""
-    text = " ".join(text.split()) if isinstance(text, str) and len(text) <= LONGEST else ""
+    if not isinstance(text, str) or len(text) > LONGEST:
+        return {}
+    text = unicodedata.normalize("NFC", " ".join(text.split()))
     return next((found.groupdict() for form in FORMS if (found := form.fullmatch(text))), {})
 
 
@@ -111,14 +107,15 @@ def _date(said: dict[str, str | None], day_first: bool | None) -> tuple[int, int
         day, month = (other, one) if other > 12 or (one <= 12 and day_first is False) else (one, other)
     else:
         day = int(said["d"] or 0)
-        month = int(said["m"] or 0) if said.get("m") else _month(said["month"] or "")
+        month = int(said["m"] or 0) if said.get("m") else _month(said["month"] or "", said.get("weekday") or "")
     return (year, month, day)
 
 
-def _month(name: str) -> int:
-    """The number of a month, 0 if it is none."""
-    name = name.casefold()
-    return max((number for beginning, number in MONTH_OF.items() if name.startswith(beginning)), default=0)
+def _month(name: str, weekday: str) -> int:
+    """The number of a month, 0 if it is none that is known, or may be two."""
+    name, weekday = name.casefold(), weekday.casefold()
+    sure = (number for number, weekdays in DOUBTFUL.get(name, {}).items() if weekday in weekdays)
+    return MONTH_OF.get(name) or next(sure, 0)
 
 
 def _clock(said: dict[str, str | None]) -> tuple[int, int, int] | None:

@@ -469,6 +469,22 @@ def test_a_worksheet_in_another_language_says_what_it_does_not_tell(tmp_path):
     assert found == {"ada": A} and "export the worksheet in English" in told.remarks[0]
 
 
+def test_a_worksheet_says_of_whom_it_cannot_read_a_time(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text(
+        "Identifier,Full name,Email address,Status,Grade,Last modified (submission)\n"
+        'Participant 7,Ada L,ada@example.org,,,"Friday, 20 November 2026, 9:05 PM"\n'
+        'Participant 8,Kim Lee,lee@example.org,,,"perjantai, 20. mysteerikuuta 2026, 21.05"\n'
+        "Participant 9,Tom Ek,ek@example.org,,,03/11/2026\n"
+        "Participant 10,Bo Ek,bo@example.org,,,-\n"
+    )
+    files = {f"{name}_{number}_assignsubmission_file/{NOTEBOOK}": A for name, number in (("Ada L", 7), ("Kim Lee", 8))}
+    _, told, _, _ = collect(tmp_path, files, [ADA], sheet=tables.read_table(path))
+    (said,) = [remark for remark in told.remarks if "export the worksheet in English" in remark]
+    assert "2 of the times cannot be read, such as 'perjantai, 20. mysteerikuuta 2026, 21.05'" in said
+    assert "so these do not count as late (Kim Lee, Tom Ek)" in said
+
+
 # --- saved messages -------------------------------------------------------------------------------
 
 
