@@ -146,9 +146,14 @@ class Store:
         found = read(self.root / "roster.json").get("dropped")
         return {name for name in found if isinstance(name, str)} if isinstance(found, list) else set()
 
-    def put_dropped(self, students: Iterable[str]) -> None:
-        """Remember who has left the class."""
-        write(self.root / "roster.json", json.dumps({"dropped": sorted(students)}))
+    def has_roster(self) -> bool:
+        """Whether a roster was taken in: even if it has ids alone, nobody else is in the class."""
+        return read(self.root / "roster.json").get("taken") is True
+
+    def put_dropped(self, students: Iterable[str], taken: bool = False) -> None:
+        """Remember who has left the class, and whether a roster was `taken` in, now or before."""
+        about = {"dropped": sorted(students), "taken": taken or self.has_roster()}
+        write(self.root / "roster.json", json.dumps(about))
 
     def handed_in(self, assignment: str) -> dict[str, dict[str, Any]]:
         """What `autograder collect` noted of each student's hand-in, by student."""

@@ -21,6 +21,7 @@ BESIDE = re.compile(f"[\0-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f{INSIDE}“”„‚«�
 BETWEEN = re.compile(rf"[^\W\d_](?:[^\0-\x7f\w{INSIDE}][^\W\d_]|[‚„])")
 LATIN = re.compile("[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u017f]")
 OTHER_SCRIPTS = ("CYRILLIC", "GREEK", "CJK", "HANGUL", "HIRAGANA", "KATAKANA")
+JAPANESE = {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"}  # are beside each other in one word
 SHOWN, EXAMPLES = 3, 2  # readings in a sentence, and words of each
 
 
@@ -67,7 +68,7 @@ def _found(data: bytes, where: str) -> Decoded:
     for encodings in (LIKELY, UNLIKELY):
         readings: dict[tuple[str, ...], Decoded] = {}
         for reading in _readings(data, encodings):
-            if all(map(may_be_meant, WORD.findall(reading.text))):
+            if all(may_be_meant(word, reading.guessed == "shift_jis") for word in WORD.findall(reading.text)):
                 readings.setdefault(tuple(words(reading.text)), reading)
         if len(readings) > 1:
             raise _unsure(list(readings.values()), where)
@@ -104,8 +105,10 @@ def words(text: str) -> list[str]:
     return [word for word in WORD.findall(text) if any(c > "\x7f" and _script(c) for c in word)]
 
 
-def may_be_meant(word: str) -> bool:
+def may_be_meant(word: str, is_japanese: bool = False) -> bool:
     """Whether people write such a word: letters of one script, capitals and other signs where they can be."""
+    if is_japanese:  # its scripts are one
+        word = "".join("一" if unicodedata.name(c, "?").split()[0] in JAPANESE else c for c in word)
     if BETWEEN.search(word):  # Bart—k
         return False
     return all(_is_name(part, word) for part in BESIDE.split(word) if part)

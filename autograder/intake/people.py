@@ -49,12 +49,15 @@ class Student:
 
 
 class Roster:
-    """The students of the gradebook, without those who were dropped; `dropped` holds their ids."""
+    """The students of the gradebook, without those who were dropped; `dropped` holds their ids.
 
-    def __init__(self, students: Iterable[Student], dropped: Iterable[str] = ()) -> None:
+    It is empty if none of them is from a roster: `is_taken` says that one was, even if it has ids alone.
+    """
+
+    def __init__(self, students: Iterable[Student], dropped: Iterable[str] = (), is_taken: bool = False) -> None:
         self.dropped = set(dropped)
         self.all = {student.id: student for student in students}
-        self.is_empty = not any(student.is_known for student in self.all.values())
+        self.is_empty = not is_taken and not any(student.is_known for student in self.all.values())
         everybody = self.all.values()
         self._emails = _index(everybody, lambda s: [address(s.email)])
         self._numbers = _index(everybody, lambda s: [s.lms_user_id])

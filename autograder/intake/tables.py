@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_TABLE = 16 * 2**20  # bytes
 MAX_ROWS = 100_000
 LOOK = 2**16  # bytes at the beginning that say what a file is
-SEPARATORS = ",;\t"
+SEPARATORS = ",;\t|"
 SAYS = re.compile(r'"?sep=(?P<separator>[,;\t|])"?[,;\t|]*', re.IGNORECASE)  # Excel's first line
 AS_CSV = "save it as “CSV UTF-8”"
 # what people give for a table, by how it begins, and what to do with it

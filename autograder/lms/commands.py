@@ -71,14 +71,16 @@ def roster(
     """Take rosters in, drop students or take them back, and print who is in the class; returns the exit code."""
     results, runs = Store(root), NbgraderCourse(root)
     for path in files:
-        table, left_out = tables.read_table(path, encoding), list[str]()
-        taken, others = rosters.take(table, runs, results, left_out)
+        table, left_out, remarks = tables.read_table(path, encoding), list[str](), list[str]()
+        taken, others = rosters.take(table, runs, results, left_out, remarks)
         print(f"{path}: {_students(len(taken))}")
         if table.examples:
             print(f"  not in UTF-8: read as {table.guessed}, {table.examples} (--encoding, if that is wrong)")
         if left_out:
             rows = "1 row that is" if len(left_out) == 1 else f"{len(left_out)} rows that are"
             print(f"  left out: {rows} not about a student: {handins.listed(left_out)}")
+        for remark in remarks:
+            print(f"  {handins.shown(remark, MESSAGE)}")
         if others:
             print(f"  not in it: {', '.join(handins.shown(s.id) for s in others)} (--drop those who have left)")
     students = rosters.read(runs, results)

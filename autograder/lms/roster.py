@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbgrader.api import Student as Row
 from sqlalchemy import select
@@ -18,6 +18,9 @@ from ..intake.identity import ADDRESS, Noted, address
 from ..intake.people import FIELDS, Roster, Student, clean, last_name_first, words
 from ..submission import files
 from ..verdict import printable
+from . import about_the_class
+from .columns import KEYS, NAMES, Columns, columns_of, whole_numbers, with_header
+from .headers import CANVAS_NAME, COLUMNS, SECTION, cleaned, plain
 
 if TYPE_CHECKING:
     from ..grading.store import Store
@@ -27,89 +30,16 @@ if TYPE_CHECKING:
 LONGEST = 128  # characters in a column of the gradebook
 YES, NO = {"1", "yes", "y", "true", "x", "dropped"}, {"", "0", "no", "n", "false"}
 NO_ADDRESS = re.compile(r"[\s,;<>]|@.*@|^mailto:", re.IGNORECASE)  # in what should be one
-# the columns of nbgrader's `db student import`, then those of Moodle's, Canvas's and Gradescope's exports; Moodle
-# writes its own in the language of whoever exports (core's lang/*/moodle.php)
-FIRST = ("Vorname", "Prénom", "Nombre", "Nom", "Nome", "Voornaam", "Имя", "Förnamn")
-LAST = (
-    "Nachname",
-    "Nom de famille",
-    "Apellido(s)",
-    "Cognoms",
-    "Cognome",
-    "Achternaam",
-    "Apelido",
-    "Фамилия",
-    "Efternamn",
-    "Nom",  # beside "Prénom"; beside "Cognoms" it is the first name
-)
-LOGIN = (
-    *("user name", "user id", "userid", "login", "login id", "login name", "netid", "net id", "uni login"),
-    *("benutzername", "anmeldename", "nutzername", "kennung", "unikennung", "uni-kennung", "nom d’utilisateur"),
-    *("nom d'utilisateur", "nombre de usuario", "nome utente", "nome de usuário", "nome de utilizador"),
-    *("nom d’usuari", "gebruikersnaam", "användarnamn", "brugernavn", "brukernavn", "nazwa użytkownika", "логин"),
-)
-# the number or name by which the university knows a student: the id, where there is no login
-NUMBER = (
-    *("student id", "studentid", "student number", "studentnumber", "student no", "student no.", "student #"),
-    *("student code", "sis user id", "orgdefinedid", "org defined id", "identifier", "matriculation number"),
-    *("matriculation no", "matriculation no.", "registration number", "registration no.", "roll number", "roll no"),
-    *("roll no.", "university id", "campus id", "candidate number", "matrikelnummer", "matrikel-nummer"),
-    *("matrikel-nr.", "matrikel-nr", "matrikel nr.", "matrikelnr.", "matrikelnr", "matrikel", "matr.-nr.", "matr.nr."),
-    *("matr. nr.", "matr-nr", "matrnr", "matrnr.", "immatrikulationsnummer", "studierendennummer"),
-    *("numéro étudiant", "numéro d’étudiant", "numéro d'étudiant", "n° étudiant", "no étudiant", "matricule"),
-    *("numéro de matricule", "matricola", "numero di matricola", "n. matricola", "matrícula", "número de matrícula"),
-    *("número de estudiante", "número de alumno", "carné", "legajo", "número de aluno", "número mecanográfico"),
-    *("studentnummer", "studentennummer", "stamnummer", "studienummer", "opiskelijanumero", "numer albumu"),
-    *(
-        "nr albumu",
-        "numer indeksu",
-        "nr indeksu",
-        "osobní číslo",
-        "studentské číslo",
-        "učo",
-        "neptun kód",
-        "neptun-kód",
-    ),
-    *("neptun", "öğrenci no", "öğrenci numarası", "номер студенческого билета", "студенческий билет", "学号", "學號"),
-    *("学籍番号", "학번"),
-)
-# The names of rows that are about the class: the whole name of nobody who has no address, login or number either.
-SUMMARIES = frozenset(
-    """
-    total|totals|overall total|points|points possible|possible points|max points|maximum points|maximum|minimum|average
-    overall average|class average|averages|mean|class mean|median|standard deviation|std dev|std. dev.|std|stdev|sum
-    count|date|due date|weight|weights|number of students|summary|course average|group average
-    summe|gesamt|gesamtsumme|insgesamt|durchschnitt|gesamtdurchschnitt|klassendurchschnitt|mittelwert|mittel|punkte
-    maximalpunkte|maximale punkte|max. punkte|höchstpunktzahl|standardabweichung|anzahl|datum
-    somme|moyenne|moyenne générale|moyenne de la classe|médiane|écart type|écart-type|note maximale
-    suma|promedio|promedio general|promedio de la clase|media|media general|media de la clase|mediana|puntos|fecha
-    somma|totale|media complessiva|media generale|punti|data|média|média geral|média da turma|pontos|soma
-    totaal|gemiddelde|algemeen gemiddelde|punten|mitjana|mitjana general|punts
-    summa|medelvärde|genomsnitt|poäng|gennemsnit|gjennomsnitt|keskiarvo|yhteensä|średnia|razem|suma punktów|průměr
-    celkem|átlag|összesen|ortalama|toplam|среднее|средний балл|общее среднее|итого|всего|баллы|медиана|сумма
-    """.replace("\n", "|")
-    .replace("    ", "")
-    .strip("|")
-    .split("|")
-)
-COLUMNS = {
-    "id": ("id", "student_id"),
-    "first_name": ("first_name", "first name", "firstname", *FIRST),
-    "last_name": ("last_name", "last name", "lastname", "surname", *LAST),
-    "name": ("full name", "student", "name"),
-    "email": ("email", "e-mail", *worksheet.texts("email")),
-    "lms_user_id": ("lms_user_id", "sid", *worksheet.texts("id number")),
-    "login": ("SIS Login ID", "username", *LOGIN),
-    "number": NUMBER,
-    "dropped": ("dropped",),
-}
 # the login of Canvas's own test student: a hash, which no person has; and its name, and the beginning of that hash
 TEST_STUDENT = re.compile(r"[0-9a-f]{40}")
-TEST_NAME, TEST_LOGIN = "student, test", re.compile(r"[0-9a-f]{6,40}|")
-NO_NAME = re.compile(r"[\d.,:/%+\-\s]*")  # points or a date
+TEST_NAMES, TEST_LOGIN = ("student, test", "test student"), re.compile(r"[0-9a-f]{6,40}|")
+PREVIEW = "_previewuser"  # how the logins end of what Blackboard makes for an instructor who looks as a student does
 # a number that a spreadsheet has shortened, as 1.23457E+11, or has no room for
 SHORTENED = re.compile(r"[+-]?\d+(?:[.,]\d+)?e\+\d+|#{2,}|#(?:REF!|N/A|NAME\?|VALUE!|NULL!|DIV/0!|NUM!)", re.IGNORECASE)
-IDS = ("id", "lms_user_id", "login", "number")  # the columns that say who a student is, beside the address
+IDS = tuple(key for key in KEYS if key != "email")
+CALLED = {"email": "addresses", "number": "numbers", "name": "names", "first_name": "names", "last_name": "names"}
+MANY = 5  # names in a sentence
+Said: TypeAlias = dict[str, str]  # what a row says, by the keys of COLUMNS
 
 
 def read(runs: NbgraderCourse, results: Store) -> Roster:
@@ -118,20 +48,37 @@ def read(runs: NbgraderCourse, results: Store) -> Roster:
     columns = [table.c.id, *(table.c[name] for name in FIELDS)]
     with runs.gradebook() as gradebook:
         rows = gradebook.db.execute(select(*columns).order_by(table.c.id)).all()
-    return Roster((Student(*(value or "" for value in row)) for row in rows), results.dropped())
+    return Roster((Student(*(value or "" for value in row)) for row in rows), results.dropped(), results.has_roster())
+
+
+def _remark_on_names(taken: Mapping[str, Student], roster: Roster, remarks: list[str]) -> None:
+    """Say of whom no name is known."""
+    nameless = [id for id, one in taken.items() if not one.name and not (id in roster.all and roster.all[id].name)]
+    if len(nameless) == len(taken):
+        remarks.append("no student has a name in it, so hand-ins are found by id, address and number alone")
+    elif nameless:
+        more = ", …" if len(nameless) > MANY else ""
+        remarks.append(f"without a name: {len(nameless)} ({', '.join(map(printable, nameless[:MANY]))}{more})")
 
 
 # --- taking a roster in ---------------------------------------------------------------------------
 
 
 def take(
-    table: Table, runs: NbgraderCourse, results: Store, left_out: list[str] | None = None
+    table: Table,
+    runs: NbgraderCourse,
+    results: Store,
+    left_out: list[str] | None = None,
+    remarks: list[str] | None = None,
+    are_people: bool = False,
 ) -> tuple[list[Student], list[Student]]:
     """Write the students of a table into the gradebook; returns (those of the table, others of the gradebook).
 
-    What is said of rows that are no students is added to `left_out`. Raises UsageError, before anything is written.
+    What is said of rows that are no students is added to `left_out`, other sentences to `remarks`; `are_people`: all
+    rows are, as their source knows. Raises UsageError, before anything is written.
     """
-    roster, people = read(runs, results), list(_people(table, [] if left_out is None else left_out))
+    left_out, remarks = [] if left_out is None else left_out, [] if remarks is None else remarks
+    roster, people = read(runs, results), _people(table, left_out, remarks, are_people)
     known = _Known(roster, results, [said for _, said in people])
     wanted: dict[str, Student] = {}
     rows: dict[str, int] = {}  # by the ids, numbers or logins in them
@@ -158,7 +105,7 @@ def take(
             raise UsageError(f"{where}: {student.email!r} is not an e-mail address: give one that messages come from.")
         if said["dropped"].casefold() in YES:
             dropped.add(student.id)
-        elif table.index(*COLUMNS["dropped"]) is not None:
+        elif table.has("dropped"):
             dropped.discard(student.id)
     if not wanted:
         raise UsageError(f"{table.path}: it contains no students.")
@@ -166,81 +113,110 @@ def take(
         for student in wanted.values():
             new: dict[str, Any] = {name: getattr(student, name) for name in FIELDS if getattr(student, name)}
             gradebook.update_or_create_student(student.id, **new)
-    results.put_dropped(dropped)
+    results.put_dropped(dropped, taken=True)
+    _remark_on_names(wanted, roster, remarks)
     return list(wanted.values()), [student for student in roster if student.id not in wanted]
 
 
-def _people(table: Table, left_out: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+def _people(table: Table, left_out: list[str], remarks: list[str], are_people: bool) -> list[tuple[int, Said]]:
     """(the number of a row, what it says by the keys of COLUMNS and `system`) of each student.
 
-    What is said of the other rows is added to `left_out`. Raises UsageError.
+    What is said of the other rows is added to `left_out`, of columns to `remarks`. Raises UsageError.
     """
-    is_canvas = table.has("ID", "Section") and (table.has("Student") or table.has("LastName", "FirstName"))
-    columns, system = COLUMNS, "canvas" if is_canvas else "moodle"
-    if worksheet.is_worksheet(table):
-        names = worksheet.Worksheet(table).headers["name"]
-        columns = {**COLUMNS, "id": (), "name": names, "first_name": (), "number": ()}
-    elif table.has("sid"):
-        system = "gradescope"
-    if not any(
-        table.index(*columns[key]) is not None for key in ("id", "number", "login", "name", "last_name", "email")
-    ):
-        raise UsageError(
-            f"{table.path} is not a roster: it has none of the columns id, first_name and last_name, email, nor those"
-            " of Moodle's, Canvas's or Gradescope's exports."
-        )
-    first_column, last_column = table.index(*columns["first_name"]), table.index(*columns["last_name"])
-    for number, row in table.numbered():
+    table = with_header(table)
+    is_canvas, columns = _columns(table)
+    system = "canvas" if is_canvas else "gradescope" if table.has("sid") else "moodle"
+    rows = list(table.numbered())
+    _remark_on_columns(columns, table, remarks)
+    all_said = [{key: columns.value(row, key) for key in COLUMNS} for _, row in rows]
+    for key in IDS:
+        if is_canvas and key == "lms_user_id":
+            continue  # one that a spreadsheet has changed is refused
+        for said, value in zip(all_said, whole_numbers([said[key] for said in all_said]), strict=True):
+            said[key] = value
+    reasons = [
+        _no_student(row, said, is_canvas, f"{table.path}, row {number}")
+        for (number, row), said in zip(rows, all_said, strict=True)
+    ]
+    if not is_canvas and not are_people:
+        about_the_class.find(all_said, reasons)
+    people = []
+    for (number, _), said, reason in zip(rows, all_said, reasons, strict=True):
         where = f"{table.path}, row {number}"
-        said = {key: table.value(row, *names) for key, names in columns.items()}
-        if is_canvas:
-            said["lms_user_id"], said["id"] = table.value(row, "ID"), ""
-        if reason := _no_student(table, row, said, is_canvas, where):
+        if reason and not are_people:
             left_out.append(f"row {number} ({reason})")
             continue
-        _refuse_shortened(table, said, columns, where)
-        if first_column is not None and first_column == last_column:  # "Nom" alone is all of the name
-            said["name"], said["first_name"], said["last_name"] = said["first_name"], "", ""
-        if said["name"] and said["first_name"] and not said["last_name"]:  # "Name" beside "Vorname"
-            said["last_name"] = said["name"]
-        elif said["name"] and not said["last_name"]:
-            said["first_name"], said["last_name"] = _split(said["name"])
-        said["number"] = "" if said["login"] else said["number"].removeprefix("#")  # which Brightspace puts before it
-        if "@" in said["number"]:
-            said["email"], said["number"] = said["email"] or said["number"], ""
-        yield number, {key: printable(value)[:LONGEST] for key, value in {**said, "system": system}.items()}
+        _refuse_shortened(said, columns, where)
+        _complete(said, columns)
+        people.append((number, {key: printable(value)[:LONGEST] for key, value in {**said, "system": system}.items()}))
+    return people
 
 
-def _no_student(table: Table, row: list[str], said: dict[str, str], is_canvas: bool, where: str) -> str:
-    """What a row is that is not about a student, or ""."""
-    shown = next((cell for cell in map(str.strip, row) if cell), "")[:LONGEST]
-    if is_canvas:
-        if not tables.is_canvas_student(said["lms_user_id"], where):
-            return shown  # the rows of points and of posting
-        is_test = said["name"].casefold() == TEST_NAME and not said["number"] and TEST_LOGIN.fullmatch(said["login"])
-        return f"{shown}: Canvas's own" if is_test or TEST_STUDENT.fullmatch(said["login"]) else ""
-    role = table.value(row, "role")
-    if role.casefold() not in ("", "student"):
-        return f"{said['name'] or ' '.join(filter(None, (said['first_name'], said['last_name']))) or shown}: {role}"
-    about = [said[key] for key in COLUMNS if key != "dropped" and said[key]]
-    if not about:
-        return f"{shown}: no id, name or address"
-    names = [cell for cell in about if not NO_NAME.fullmatch(cell)]
-    has_names = any(table.index(*COLUMNS[key]) is not None for key in ("name", "first_name", "last_name", "email"))
-    has_number = any(said[key] and NO_NAME.fullmatch(said[key]) for key in IDS)
-    is_summary = len(names) == 1 and not has_number and names[0].casefold().strip(" :*()[]") in SUMMARIES
-    return names[0] if has_names and is_summary else ""
+def _columns(table: Table) -> tuple[bool, Columns]:
+    """(whether it is Canvas's table, its columns). Raises UsageError."""
+    headers = set(map(plain, table.header))
+    is_named = not headers.isdisjoint(CANVAS_NAME) or table.has("LastName", "FirstName")
+    if table.has("ID") and is_named and not headers.isdisjoint(SECTION):
+        given = {"name": next((i for i, name in enumerate(table.header) if plain(name) in CANVAS_NAME), None)}
+        return True, columns_of(table, {"id"}, {**given, "lms_user_id": table.index("ID")})
+    if worksheet.is_worksheet(table):
+        name = table.index(*worksheet.Worksheet(table).headers["name"])
+        return False, columns_of(table, {"id", "first_name", "last_name", "number"}, {"name": name})
+    return False, columns_of(table)
 
 
-def _refuse_shortened(table: Table, said: dict[str, str], columns: Mapping[str, tuple[str, ...]], where: str) -> None:
+def _remark_on_columns(columns: Columns, table: Table, remarks: list[str]) -> None:
+    """Say which columns are known by their content alone, and which are not used."""
+    guessed = [f"{columns.shown(columns.at[key])} ({CALLED[key]})" for key in columns.guessed]
+    if guessed:
+        remarks.append(f"columns that are known by their content alone: {', '.join(guessed)}")
+    unused = [] if worksheet.is_worksheet(table) else columns.unused(table.rows)
+    if unused:
+        more = f" and {len(unused) - MANY} more" if len(unused) > MANY else ""
+        remarks.append(f"columns that are not used: {', '.join(map(printable, unused[:MANY]))}{more}")
+
+
+def _complete(said: Said, columns: Columns) -> None:
+    """Put what a row says into the fields where it belongs."""
+    first, last = columns.at.get("first_name"), columns.at.get("last_name")
+    if first is not None and last in (None, first) and not said["name"]:  # "Nom" alone is all of the name
+        said["name"], said["first_name"], said["last_name"] = said["first_name"], "", ""
+    if said["name"] and said["first_name"] and not said["last_name"]:  # "Name" beside "Vorname"
+        said["last_name"] = said["name"]
+    elif said["name"] and said["last_name"] and not said["first_name"]:
+        said["first_name"] = said["name"]
+    elif said["name"] and not said["last_name"]:
+        said["first_name"], said["last_name"] = _split(said["name"])
+    said["number"] = "" if said["login"] else said["number"].removeprefix("#")  # which Brightspace puts before it
+    if "@" in said["number"]:
+        said["email"], said["number"] = said["email"] or said["number"], ""
+
+
+def _no_student(row: Sequence[str], said: Said, is_canvas: bool, where: str) -> str:
+    """What a row says itself that is not about a student, or ""."""
+    shown = next((cell for cell in map(cleaned, row) if cell), "")[:LONGEST]
+    name = said["name"] or " ".join(filter(None, (said["first_name"], said["last_name"]))) or shown
+    if is_canvas and not tables.is_canvas_student(said["lms_user_id"], where):
+        return shown  # the rows of points and of posting
+    is_nobodys = not said["number"] and not said["email"] and TEST_LOGIN.fullmatch(said["login"])
+    is_test = name.casefold() in TEST_NAMES and is_nobodys and (is_canvas or not said["id"])
+    if is_test or TEST_STUDENT.fullmatch(said["login"]):
+        return f"{name}: Canvas's own"
+    if said["login"].casefold().endswith(PREVIEW):
+        return f"{name}: Blackboard's own, to look at the course as a student"
+    if said["role"].casefold() not in ("", "student"):
+        return f"{name}: {said['role']}"
+    return "" if any(said[key] for key in (*KEYS, *NAMES)) else f"{shown}: no id, name or address"
+
+
+def _refuse_shortened(said: Said, columns: Columns, where: str) -> None:
     """Raises UsageError if a spreadsheet has shortened a number that says who a student is."""
     for key in IDS:
         if SHORTENED.fullmatch(said[key]):
-            index = table.index(*columns[key])
-            header = "ID" if index is None else table.header[index]
             raise UsageError(
-                f"{where}: {said[key]!r} in the column {header!r} is a number that a spreadsheet has shortened, so the"
-                " right one is lost: download the table again, and format that column as text before you save it."
+                f"{where}: {said[key]!r} in the column {columns.shown(columns.at[key])} is a number that a spreadsheet"
+                " has shortened, so the right one is lost: download the table again, and format that column as text"
+                " before you save it."
             )
 
 
@@ -282,7 +258,8 @@ class _Known:
         if said["id"]:
             return Student(said["id"], **fields)
         fields["email"] = email = said["email"] or (said["login"] if "@" in said["login"] else "")
-        if id := self._by_key(said, email, where) or self._nameless(said, email, where):
+        known = said["number"] if said["number"] in self.roster.all else ""
+        if id := self._by_key(said, email, where) or known or self._nameless(said, email, where):
             return Student(id, **fields)
         if id := said["number"] or self._by_login(said, email):
             return Student(id, **fields)

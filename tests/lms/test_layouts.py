@@ -425,6 +425,19 @@ def test_canvas_hides_names_and_puts_groups_under_one_member(place):
     assert "projectgroup3: jdoe" in said and "groups" in said and "leekim" not in said
 
 
+def test_a_roster_of_ids_alone_brings_no_new_ids(place):
+    """Nor does one whose names could not be read: nobody else is in the class."""
+    place.roster("Student ID;Points\njdoe;5\nkim;6\n")
+    before = "_assignsubmission_file/"
+    code, said = place.collect({f"Jane Doe_4711{before}{NOTEBOOK}": JANES, f"Kim Lee_4712{before}{NOTEBOOK}": KIMS})
+    assert code == 1 and not place.found and "Jane Doe" in said and "Kim Lee" in said
+    code, said = place.collect({f"jdoe/{NOTEBOOK}": JANES, f"kim/{NOTEBOOK}": KIMS})
+    assert code == 0 and place.found == {"jdoe": JANES, "kim": KIMS}
+    place.roster('Student ID,Student Name\njdoe,"Doe, Jane"\nkim,"Lee, Kim"\n')
+    code, said = place.collect({f"Jane Doe_4711{before}{NOTEBOOK}": OLD, f"Kim Lee_4712{before}{NOTEBOOK}": KIMS})
+    assert place.found["jdoe"] == OLD
+
+
 # --- times ----------------------------------------------------------------------------------------
 
 

@@ -169,12 +169,12 @@ def test_no_id_is_that_of_somebody_known_in_another_case(tmp_path, runs, known, 
 # --- tables that a spreadsheet has saved, or that are another kind of file --------------------------
 
 
-def taken(tmp_path, runs, text, encoding="utf-8", said=None):
+def taken(tmp_path, runs, text, encoding="utf-8", said=None, remarks=None):
     """(the students of a table, what is said of its other rows)."""
     left_out = []
     path = tmp_path / "table.csv"
     path.write_bytes(text.encode(encoding) if isinstance(text, str) else text)
-    found, _ = roster.take(tables.read_table(path, said), runs, Store(tmp_path), left_out)
+    found, _ = roster.take(tables.read_table(path, said), runs, Store(tmp_path), left_out, remarks)
     return found, left_out
 
 
@@ -294,6 +294,165 @@ def test_each_row_that_is_left_out_is_named(tmp_path, runs):
     assert left_out == ["row 3 (T A: TA)"]
     _, left_out = taken(tmp_path, runs, "\n,,\nid,last_name,note\ncora,,\n , , \n,,sits in row 7\n")
     assert left_out == ["row 6 (sits in row 7: no id, name or address)"]
+
+
+# --- columns by their headers, and by their content -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, who",
+    [
+        ('Student ID,Student Name,HW 1 [10]\njdoe,"Doe, Jane",5\n', ("jdoe", "Jane", "Doe", "")),
+        ("学号,姓名,邮箱\n0012,王伟,w@x.cn\n", ("0012", "", "王伟", "w@x.cn")),
+        ("学籍番号,氏名,メールアドレス\n0012,山田 太郎,y@x.jp\n", ("0012", "山田", "太郎", "y@x.jp")),
+        ("학번,이름,이메일\n0012,김민수,a@x.kr\n", ("0012", "", "김민수", "a@x.kr")),
+        ("imię,nazwisko,numer albumu\nAnna,Nowak,0012\n", ("0012", "Anna", "Nowak", "")),
+        ("Etunimet;Sukunimi;Sähköposti\nAino;Virtanen;av@x.fi\n", ("av", "Aino", "Virtanen", "av@x.fi")),
+        ("Jméno;Příjmení;Osobní číslo\nJan;Novák;R0012\n", ("R0012", "Jan", "Novák", "")),
+        ("Ad Soyad;Öğrenci No;E-posta\nAyşe Kaya;0012;a@x.tr\n", ("0012", "Ayşe", "Kaya", "a@x.tr")),
+        ("ФИО;Эл. почта\nПётр Иванов;pi@x.ru\n", ("pi", "Пётр", "Иванов", "pi@x.ru")),
+        ("الاسم,الرقم الجامعي\nأحمد علي,0012\n", ("0012", "أحمد", "علي", "")),
+        ("รหัสนักศึกษา,ชื่อ-นามสกุล\n0012,สมชาย ใจดี\n", ("0012", "สมชาย", "ใจดี", "")),
+        ('E-Mail (Universität);"NAME, VORNAME";Ort\nae@x.de;Müller, Änne;\n', ("ae", "Änne", "Müller", "ae@x.de")),
+        ("Course 2026,,\n,,\nFirst Name,Surname,Student No.\nAda,Lovelace,0012\n", ("0012", "Ada", "Lovelace", "")),
+        ("first name|last name|e-mail\nAda|Lovelace|al@x.org\n", ("al", "Ada", "Lovelace", "al@x.org")),
+    ],
+)
+def test_headers_are_known_in_many_languages(tmp_path, runs, text, who):
+    remarks = []
+    found, left_out = taken(tmp_path, runs, text, remarks=remarks)
+    assert [(s.id, s.first_name, s.last_name, s.email) for s in found] == [who] and not left_out
+    assert [remark for remark in remarks if "HW 1" not in remark] == []
+
+
+def test_columns_with_unknown_headers_are_known_by_their_content_and_that_is_said(tmp_path, runs):
+    remarks = []
+    text = "№;Слушатель;Ящик;Город\n1;Иванов Иван;ii@x.ru;Омск\n2;Петров Пётр;pp@x.ru;Омск\n;Количество: 2;;\n"
+    found, left_out = taken(tmp_path, runs, text, remarks=remarks)
+    assert [(s.id, s.name) for s in found] == [("ii", "Иванов Иван"), ("pp", "Петров Пётр")]
+    assert left_out == ["row 4 (Количество: 2: no address, login or number, which the others have)"]
+    assert remarks[0].endswith("by their content alone: 'Ящик' (addresses), 'Слушатель' (names)")
+    assert remarks[1] == "columns that are not used: 'Город'"
+
+
+@pytest.mark.parametrize(
+    "text, names, unused",
+    [
+        ("id,A,B\n1,Ada,Lovelace\n2,Kim,Lee\n", ["Ada Lovelace", "Kim Lee"], None),
+        ("Code,Qui\n100001,Ada Lovelace\n100002,Kim Lee\n", ["Ada Lovelace", "Kim Lee"], None),
+        ("id,Subject\n1,Physics\n2,Physics\n3,Physics\n", ["", "", ""], "'Subject'"),
+        ("Name,Tutor email\nAda Lovelace,t@x.org\nKim Lee,u@x.org\n", ["Ada Lovelace", "Kim Lee"], "'Tutor email'"),
+        ("id,Phone\na,555123456\nb,555123457\n", ["", ""], "'Phone'"),
+        ("id,Points\na,5\nb,6.5\n", ["", ""], None),
+    ],
+)
+def test_a_column_is_taken_for_what_it_is_or_named(tmp_path, runs, text, names, unused):
+    remarks = []
+    found, _ = taken(tmp_path, runs, text, remarks=remarks)
+    assert [s.name for s in found] == names and not any(s.email for s in found)
+    assert [r.partition(": ")[2] for r in remarks if "not used" in r] == ([unused] if unused else [])
+
+
+def test_a_table_without_headers_is_refused_in_a_sentence(tmp_path, runs):
+    with pytest.raises(UsageError, match="its first row is a student's: add a row above it that names the columns"):
+        taken(tmp_path, runs, "Ada,Lovelace,ada@x.org\nKim,Lee,kim@x.org\n")
+
+
+def test_japanese_that_may_be_chinese_is_asked_about(tmp_path, runs):
+    text = "学籍番号,氏名,メールアドレス\n0001,山田 太郎,y@x.jp\n"
+    with pytest.raises(UsageError, match="氏名 in shift_jis"):
+        taken(tmp_path, runs, text, "shift_jis")
+    found, _ = taken(tmp_path, runs, text, "shift_jis", said="shift_jis")
+    assert found[0].name == "山田 太郎"
+
+
+@pytest.mark.parametrize(
+    "text", ["student_id\njdoe\nkim\n", "Student ID;Points\njdoe;5\nkim;6\n", "id,name\njdoe,\nkim,\n"]
+)
+def test_a_roster_of_ids_is_a_roster_and_says_that_nobody_has_a_name(tmp_path, runs, text):
+    assert roster.read(runs, Store(tmp_path)).is_empty
+    remarks = []
+    found, _ = taken(tmp_path, runs, text, remarks=remarks)
+    assert [s.id for s in found] == ["jdoe", "kim"] and not roster.read(runs, Store(tmp_path)).is_empty
+    assert remarks[-1].startswith("no student has a name in it")
+    roster.change(Store(tmp_path), roster.read(runs, Store(tmp_path)), ["kim"], [])
+    assert not roster.read(runs, Store(tmp_path)).is_empty, "to drop somebody changes nothing in that"
+
+
+@pytest.mark.parametrize("header", ["id", "Student ID", "ID number", "Matrikelnummer"])
+def test_a_number_has_no_fraction(tmp_path, runs, header):
+    """As pandas and spreadsheets write numbers of a column in which one is missing."""
+    found, _ = taken(tmp_path, runs, f"{header},last_name,email\n12345.0,Doe,doe@x.org\n12346.0,Ek,ek@x.org\n")
+    assert {s.lms_user_id or s.id for s in found} == {"12345", "12346"}
+    found, _ = taken(tmp_path, runs, "id,last_name\n1.5,Doe\n2.0,Ek\n")
+    assert [s.id for s in found] == ["1.5", "2.0"], "a column with fractions is none of whole numbers"
+
+
+@pytest.mark.parametrize("mark", ["\u200b", "\u202a", "\u2060", "\u00a0", "\u200f"])
+def test_what_does_not_show_is_no_part_of_a_cell(tmp_path, runs, mark):
+    found, _ = taken(tmp_path, runs, f"name,{mark}email{mark}\n{mark}Ada Lovelace,{mark}al@x.org{mark}\n")
+    assert [(s.id, s.name, s.email) for s in found] == [("al", "Ada Lovelace", "al@x.org")]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        *(
+            "Mittelwert der Klasse,,",
+            "Grand Total,,",
+            "Average Score,,",
+            "Class,Average,",
+            "Std. deviation,,",
+            "N = 2,,",
+        ),
+        *("Total: 2,,", "Total Students: 1,,", "Средний балл по группе,,", "平均,,", "总计,,", "평균,,", "Yhteensä,,"),
+        *("Hehe,,", ",Ниҳоят,", "Yhdessä kaikki,,", "Class of 2026,2 people,", "Celkový,,\nMix,,\nXyz 2,,"),
+    ],
+)
+@pytest.mark.parametrize("above", [False, True])
+def test_a_row_without_what_the_others_have_is_left_out_and_named(tmp_path, runs, rows, above):
+    people = "Ada,Lovelace,ada@x.org\nTotal,Hassan,th@x.org\nMean,Joe,mj@x.org\n"
+    text = f"{rows}\n{people}" if above else f"{people}{rows}\n"
+    found, left_out = taken(tmp_path, runs, f"first name,last name,email\n{text}")
+    assert [s.id for s in found] == ["ada", "th", "mj"] and len(left_out) == len(rows.split("\n"))
+    assert all(row.strip(",").replace(",", " ") in said for row, said in zip(rows.split("\n"), left_out, strict=True))
+
+
+@pytest.mark.parametrize(
+    "text, ids",
+    [
+        ("学籍番号,氏名\nA001,山田 太郎\nA002,佐藤 花子\n合計,2名\n", ["A001", "A002"]),
+        ("Matrikelnr.;Name\n1234567;Doe\n1234568;Ek\nAnzahl: 2;\n", ["1234567", "1234568"]),
+        ('Student ID,Student Name\njdoe,"Doe, Jane"\nkim,"Lee, Kim"\nAverage,\n', ["jdoe", "kim"]),
+        ('Student ID,Student Name\njdoe,"Doe, Jane"\nkim,"Lee, Kim"\nПо группе,\n', ["jdoe", "kim"]),
+        ("id\nada\nbob\nTotal\n", ["ada", "bob"]),
+        ("name\nAda Lovelace\nMax Mean\nTotal\nClass Average\n", ["ada-lovelace", "max-mean"]),
+        (
+            '"Last Name","First Name","Username"\n"Doe","Jane","jdoe"\n"Test_PreviewUser","jdoe","jdoe_previewuser"\n',
+            ["jdoe"],
+        ),
+        ("name,login\nAda L,ada\nTest Student,\n", ["ada"]),
+        (
+            'Student/in,ID,SIS Login ID,Abschnitt\nPoints,,,\n"Doe, Jane",11,jdoe,A\nTest Student,99,'
+            + "a" * 40
+            + ",A\n",
+            ["jdoe"],
+        ),
+    ],
+)
+def test_totals_and_test_accounts_are_no_students_in_any_column(tmp_path, runs, text, ids):
+    found, left_out = taken(tmp_path, runs, text)
+    assert [s.id for s in found] == ids and left_out
+
+
+def test_people_whose_addresses_are_missing_here_and_there_are_students(tmp_path, runs):
+    text = "first_name,last_name,email\nAda,L,ada@x.org\nBob,R,\nCy,Young,cy@x.org\nDi,Ek,\nEl,Fo,el@x.org\n"
+    found, left_out = taken(tmp_path, runs, text)
+    assert [s.id for s in found] == ["ada", "bob-r", "cy", "di-ek", "el"] and not left_out
+    found, _ = roster.take(
+        table(tmp_path, "email,name\nal@x.org,Al Ek\n,Total Hassan\n"), runs, Store(tmp_path), are_people=True
+    )
+    assert len(found) == 2, "a platform's list has people alone"
 
 
 @pytest.mark.parametrize("value", ["1.23457E+11", "1,23457E+11", "1e+08", "########", "#REF!", "#N/A"])

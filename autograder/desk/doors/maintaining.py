@@ -68,7 +68,7 @@ def _take_members(opened: Opened, runs: NbgraderCourse) -> None:
     found = lti_services.members(opened.lti.config, platform, address)
     learners = lti_services.learners(found)
     table = lti_services.as_table(platform, learners, platform in opened.lti.numbered)
-    taken, others = roster.take(table, runs, Store(runs.root))
+    taken, others = roster.take(table, runs, Store(runs.root), are_people=True)
     opened.people.refresh()
     noted = 0
     for member, student in zip(learners, taken, strict=True):  # who is who is said by the list, row by row
