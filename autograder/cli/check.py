@@ -1,13 +1,18 @@
 """`autograder check`: grades files, without a gradebook."""
 
 import contextlib
+import json
 import sys
 from argparse import Namespace
 from collections.abc import Generator
+from typing import TYPE_CHECKING
 
 from ..batch.commands import progress
 from ..verdict import Verdict
 from . import shared
+
+if TYPE_CHECKING:
+    from ..report.lesson import Blank
 
 
 def add(commands: shared.Commands) -> None:
@@ -39,9 +44,11 @@ def run(options: Namespace) -> int:
     with contextlib.closing(checked(options)) as verdicts:
         for verdict in (bar := progress("checking", verdicts, len(options.paths))):
             full = full and verdict.full
-            text = verdict.to_json() if options.format == "json" else outcome_text.verdict_as_text(verdict)
-            if options.format == "text" and not options.exercise:
-                text = "\n".join([text, *_empty(verdict)])
+            blank = [] if options.exercise else _blank(verdict)
+            if options.format == "json":
+                text = json.dumps({**verdict.to_dict(), "blank": blank}, ensure_ascii=True)
+            else:
+                text = "\n".join([outcome_text.verdict_as_text(verdict), *(one["message"] for one in blank)])
             bar.write(text, file=sys.stdout)
             sys.stdout.flush()
             for outcome in verdict.exercises:
@@ -50,28 +57,23 @@ def run(options: Namespace) -> int:
     return 0 if full else 1
 
 
-def _empty(verdict: Verdict) -> list[str]:
-    """A sentence for each question of a notebook that has no answer."""
+def _blank(verdict: Verdict) -> "list[Blank]":
+    """The written answers of a notebook that are blank."""
     from .. import course
     from ..errors import Unreadable
     from ..grading.store import Store
     from ..report import lesson
-    from ..submission.read import read_bytes, read_notebook
+    from ..submission.read import read_handed_in, read_notebook
     from ..submission.restore import restore
-    from ..submission.written import unanswered
 
     about = course.assignments().get(verdict.assignment)
     if about is None or not about.points_by_hand or verdict.path.endswith(".py"):
         return []
     try:
-        cells = restore(read_notebook(read_bytes(verdict.path)), about.cells, about)
+        cells = restore(read_notebook(read_handed_in(verdict.path)), about.cells, about)
     except Unreadable:  # the verdict says so, or the file has changed since
         return []
-    blank = unanswered(cells, about, Store(course.root()).released(about.name))
-    headings = lesson.of(about)
-    return [
-        lesson.empty_sentence(headings.heading(c.grade_id) or c.grade_id) for c in about.cells if c.grade_id in blank
-    ]
+    return lesson.blank_answers(about, cells, Store(course.root()).released(about.name))
 
 
 def checked(options: Namespace) -> Generator[Verdict, None, None]:

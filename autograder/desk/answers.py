@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from .. import course
+from ..errors import Unreadable
 from ..grading.store import Store
 from ..report import lesson
+from ..submission.read import read_notebook
+from ..submission.restore import restore
 from ..verdict import STOPPED, Verdict
 from . import telling
 from .record import DONE, Attempt, owner_of
@@ -17,10 +21,13 @@ from .settings import RECEIVED
 from .telling import Told
 
 if TYPE_CHECKING:
+    from ..report.lesson import Blank
     from .app import Desk
+    from .record import Record
     from .visitors import Visitor
 
 SCHEMA = 1
+KEPT = 1_000  # hand-ins of which it is kept in memory which answers are blank
 STOPPED_ONCE = (
     "Grading was cut short, by your code or by a busy machine. The desk tries once more as soon as nothing else waits:"
     " come back to this page then."
@@ -84,6 +91,8 @@ def whole(desk: Desk, attempt: Attempt) -> dict[str, Any]:
     scores = [one["score"] for one in exercises if one["score"] is not None]
     is_told = attempt.state == DONE and attempt.level != RECEIVED
     found = course.assignments()[attempt.assignment]
+    blank = list(blank_in(desk.record, attempt.sha256, found)) if is_told and not attempt.exercise else []
+    left = {one["id"] for one in blank}
     return {
         "schema": SCHEMA,
         "state": attempt.state,
@@ -93,7 +102,8 @@ def whole(desk: Desk, attempt: Attempt) -> dict[str, Any]:
         "max_points": attempt.max_score if is_told else None,
         "exercises": exercises,
         "changes": changes(desk, attempt, exercises) if attempt.state == DONE else [],
-        "written": [] if attempt.exercise else written(found),
+        "written": [] if attempt.exercise else written(found, left),
+        "blank": blank,
         "note": note(desk, attempt),
         "page": desk.path("attempts", attempt.id),
     }
@@ -121,10 +131,23 @@ def note(desk: Desk, attempt: Attempt) -> str:
     return STOPPED_TWICE if any(one["status"] in STOPPED for one in attempt.told or ()) else ""
 
 
-def written(assignment: course.Assignment) -> list[str]:
-    """The headings of the questions that a person grades."""
+def written(assignment: course.Assignment, blank: Collection[str] = ()) -> list[str]:
+    """The headings of the questions that a person grades, but for those left `blank`."""
     about = lesson.of(assignment)
-    return [about.heading(c.grade_id) or c.grade_id for c in assignment.cells if c.grade and not c.exercise]
+    graded = [c.grade_id for c in assignment.cells if c.grade and not c.exercise and c.grade_id not in blank]
+    return [about.heading(name) or name for name in graded]
+
+
+@functools.lru_cache(maxsize=KEPT)
+def blank_in(record: Record, sha256: str, assignment: course.Assignment) -> tuple[Blank, ...]:
+    """The written answers of what was handed in that are blank."""
+    if not assignment.points_by_hand:
+        return ()
+    try:
+        cells = restore(read_notebook(record.content(sha256)), assignment.cells, assignment)
+    except Unreadable:
+        return ()
+    return tuple(lesson.blank_answers(assignment, cells, Store(course.root()).released(assignment.name)))
 
 
 def changes(desk: Desk, attempt: Attempt, now: Sequence[Told]) -> list[str]:

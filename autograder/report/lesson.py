@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
 
 from .. import course
+from ..submission.written import unanswered
+
+if TYPE_CHECKING:
+    from ..submission.restore import RestoredCell
+    from ..submission.written import ReleasedCell
 
 _FIRST_WORDS = re.compile(r"(.{1,40}?): ")
 _HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.MULTILINE)
@@ -56,6 +63,24 @@ def label_of(heading: str) -> str:
 def empty_sentence(heading: str) -> str:
     """What a student reads of a question with this heading that was left blank."""
     return f"{label_of(heading) or f'“{heading}”'}: your answer cell is empty."
+
+
+class Blank(TypedDict):
+    """A written answer that is blank: its grade id, and what the student reads of it."""
+
+    id: str
+    message: str
+
+
+def blank_answers(
+    assignment: course.Assignment, cells: Sequence[RestoredCell], earlier: Collection[ReleasedCell]
+) -> list[Blank]:
+    """The written answers that a notebook's cells leave blank; `earlier` are the cells of earlier releases."""
+    if not assignment.points_by_hand:
+        return []
+    blank, headings = unanswered(cells, assignment, earlier), of(assignment)
+    names = [cell.grade_id for cell in assignment.cells if cell.grade_id in blank]
+    return [{"id": name, "message": empty_sentence(headings.heading(name) or name)} for name in names]
 
 
 def headings_in(text: str) -> list[str]:

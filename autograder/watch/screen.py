@@ -23,8 +23,8 @@ class State:
     """The data of a screen: the latest verdict on a file, the exercise to do next, and its hints so far.
 
     `problem` says why the file cannot be read now; the verdict is then an older one, or None. `warning` tells of a cell
-    that was stopped. `by_hand` is the number of points that a person gives for the rest of the notebook. If it is not
-    `settled`, mistakes are still to be named.
+    that was stopped. `by_hand` is the number of points that a person gives for the rest of the notebook; `blank` has a
+    sentence for each written answer that is blank. If it is not `settled`, mistakes are still to be named.
     """
 
     path: str
@@ -35,6 +35,7 @@ class State:
     hints: Sequence[Hint] = ()
     more_hints: int = 0
     by_hand: float = 0
+    blank: Sequence[str] = ()
     note: str = ""
     settled: bool = True
     keys: bool = False
@@ -68,6 +69,9 @@ def as_text(state: State, width: int = 80, colours: bool = False) -> str:
             _all_solved(page, state)
         else:
             _next(page, outcome, state)
+        for sentence in state.blank:
+            page.line()
+            page.wrapped(printable(sentence), page.paint("! ", YELLOW))
     if state.keys:
         page.line()
         more = state.more_hints and not state.problem

@@ -82,6 +82,7 @@ def test_the_receipt_comes_first_then_each_exercise(desk, notebook, monkeypatch,
     module = client(desk.address)
     with_key(monkeypatch, module)
     desk.changes, desk.written = ["attention: 2 → 4 of 10"], ["why-scale"]
+    desk.blank = [{"id": "why-mask", "message": "Question 4: your answer cell is empty."}]
     module.hand_in()
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()][1:]
     assert lines[0].startswith("Received at ") and f"attempt 1 of {NAME}" in lines[0]
@@ -92,6 +93,7 @@ def test_the_receipt_comes_first_then_each_exercise(desk, notebook, monkeypatch,
         "`softmax`: 3 of 3 points.",
         "Changed: attention: 2 → 4 of 10",
         "Received, and graded by a person: why-scale",
+        "Question 4: your answer cell is empty.",
         "Points: 7 of 13",
     ]
     method, path, headers, body = desk.asked[0]

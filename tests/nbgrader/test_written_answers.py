@@ -415,7 +415,11 @@ def test_the_commands_say_what_is_empty(place, kit):
     assert empty in kit("check", path)[1]
     assert empty not in kit("check", place / "submitted" / "below" / NAME / f"{NAME}.ipynb")[1]
     assert "your answer cell" not in kit("check", path, "--exercise", "normalise")[1]
-    assert "your answer cell" not in kit("check", path, "--format", "json")[1]
+    blank = {"id": "why", "message": empty.strip()}
+    assert json.loads(kit("check", path, "--format", "json")[1])["blank"] == [blank]
+    assert json.loads(kit("check", path, "--format", "json", "--exercise", "normalise")[1])["blank"] == []
+    answered = place / "submitted" / "below" / NAME / f"{NAME}.ipynb"
+    assert json.loads(kit("check", answered, "--format", "json")[1])["blank"] == []
 
 
 def test_each_of_several_questions_is_0_or_waits_by_itself(tmp_path, kit_in):

@@ -40,7 +40,7 @@ class FakeDesk(ThreadingHTTPServer):
                 "sentence": "`softmax`: 3 of 3 points.",
             },
         ]
-        self.changes, self.written = [], []
+        self.changes, self.written, self.blank = [], [], []
 
     def receipt(self, assignment, exercise, body):
         receipt = {
@@ -70,6 +70,7 @@ class FakeDesk(ThreadingHTTPServer):
             "exercises": self.told,
             "changes": self.changes,
             "written": self.written,
+            "blank": self.blank,
         }
 
 

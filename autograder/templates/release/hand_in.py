@@ -590,6 +590,9 @@ class _View:
         if written := [_text(one) for one in said.get("written") or ()]:
             text = f"Received, and graded by a person: {', '.join(written)}"
             self._add(f"  {text}", _html(text))
+        for one in said.get("blank") or ():
+            if isinstance(one, dict) and (text := _text(one.get("message"))):
+                self._add(f"  {text}", _html(text))
         if points := _points(said.get("points"), said.get("max_points")):
             self._add(f"Points: {points}", f"<b>Points: {html.escape(points)}</b>")
 
