@@ -76,6 +76,7 @@ class Choice:
     system: str
     kept: dict[Place, Path] = field(default_factory=dict)  # what was handed in beside it
     too_much: list[Place] = field(default_factory=list)
+    apart: set[Place] = field(default_factory=set)  # notebooks of other assignments, and copies that are the same
 
     @property
     def owner(self) -> Owner:
@@ -84,14 +85,14 @@ class Choice:
 
     @property
     def beside(self) -> list[tuple[Place, Path]]:
-        """What was handed in with it, by the student's own paths: files that are no notebooks."""
+        """What was handed in with it, by the student's own paths: other notebooks, too, unless they are `apart`."""
         found = []
         for place, path in self.hand_in.files:
             entry = next((at for at in self.hand_in.names if place[: len(at)] == at), ())
             inner = place[len(entry) :] or (own_name(self.hand_in, place, entry),)
             if place in self.hand_in.own and len(inner) == 1:
                 inner = (self.hand_in.own[place],)
-            if place != self.place and not inner[-1].lower().endswith(".ipynb"):
+            if place != self.place and place not in self.apart:
                 found.append((inner, path))
         return found
 
@@ -133,6 +134,7 @@ class Collector:
         self.scratch = tempfile.TemporaryDirectory(prefix="autograder-beside-")
         self.nobody: list[str] = []  # the names in a download that match nobody
         self.chosen: dict[str, Choice] = {}
+        self.foreign: dict[str, set[str]] = {}  # who has handed in notebooks of other assignments, by these
         self.worksheet = Worksheet(sheet) if sheet else None
         self.participants = self.worksheet.participants(zone) if self.worksheet else {}
         if self.worksheet:
@@ -168,6 +170,9 @@ class Collector:
                 )
                 self.result.unusable.add(student)
         self._remark_on_groups()
+        if self.foreign:
+            names = [f"{name} (from {len(students)})" for name, students in sorted(self.foreign.items())]
+            self.result.remarks.append(f"notebooks of other assignments are left out: {listed(names)}")
         self.result.by_name = [student for student in dict.fromkeys(self.result.by_name) if student in self.chosen]
         for student, choice in sorted(self.chosen.items()):
             if not self._write(student, choice, notes.get(student, {})):
@@ -441,7 +446,7 @@ class Collector:
     def _choice(self, student: str, hand_in: HandIn, system: str) -> Choice | None:
         """The notebook that counts of one hand-in; None if it holds none of this assignment, and says so."""
         wanted = f"{self.assignment.name}.ipynb"
-        named, fitting, others = [], [], []
+        named, fitting, others, foreign = [], [], [], dict[Place, str]()
         for place, path in hand_in.files:
             own = own_name(hand_in, place)
             try:
@@ -456,13 +461,18 @@ class Collector:
                 named.append(Choice(hand_in, place, own, data, system))  # grading tells the student what is wrong
             else:
                 others.append(f"{shown(own)}{what}")
+                foreign |= {place: found.name} if found else {}
         if not (fitting or named):
             what = "; ".join([*others, *map(shown, hand_in.left_out)][:3])
             self._problem(
                 student, hand_in.owner, f"no notebook of {self.assignment.name} is in it{what and f' ({what})'}"
             )
             return None
-        return self._latest(student, fitting or named, wanted)
+        best = self._latest(student, fitting or named, wanted)
+        best.apart = {*foreign, *(choice.place for choice in (*fitting, *named) if choice.data == best.data)}
+        for name in dict.fromkeys(foreign.values()):
+            self.foreign.setdefault(name, set()).add(student)
+        return best
 
     def _latest(self, student: str, choices: list[Choice], wanted: str) -> Choice:
         """Of several notebooks of one assignment, the one that a browser or system has numbered highest."""
@@ -533,8 +543,9 @@ class Collector:
         beside.write(folder, kept)
         where = f"submitted/{student}/{self.assignment.name}/{files.BESIDE}/"
         if kept:
-            names = ", ".join(shown("/".join(place)) for place in kept)
-            self._remark(student, f"beside the notebook: {names} (in {where}; `report --by-hand` shows it)")
+            names = listed([shown("/".join(place)) for place in kept])
+            many = f" {len(kept)} files," if len(kept) > MANY else ""
+            self._remark(student, f"beside the notebook:{many} {names} (in {where}; `report --by-hand` shows it)")
         if too_much:
             names = listed([shown("/".join(place)) for place in too_much])
             self.result.problems.append(

@@ -23,7 +23,7 @@ from ..grading import store
 from ..groups.grouping import cells_of, code_of, shown
 from ..report.pages import environment
 from ..submission.written import elsewhere, is_blank
-from .pictures import Pictures
+from .pictures import Pictures, Room
 from .safe_markdown import with_formulas
 
 if TYPE_CHECKING:
@@ -97,9 +97,10 @@ def render(root: StrPath, assignment: course.Assignment, roster: Roster, formgra
     answers = {cell: [] for cell in _cells(assignment, roster)}
     released = store.Store(root).released(assignment.name)
     beside: list[Beside] = []
+    room = Room()
     for one in roster.handed_in if answers else ():
         cells = _cells_of(root, assignment, one.student)
-        pictures = Pictures(root, assignment.name, one.student)
+        pictures = Pictures(root, assignment.name, one.student, room)
         shown, places = _answers(assignment, one, cells, released, pictures), _places(cells)
         if pictures.files:
             beside.append(Beside(one, pictures.shown()))

@@ -26,11 +26,26 @@ MAX_TRIED = 50  # of which the content is looked at, to name a notebook that is 
 MAX_COPIED = 200 * 2**20  # bytes of all files beside a notebook
 BESIDE = "beside"  # the folder into which `collect` puts what was handed in beside a notebook
 TIMESTAMP = "timestamp.txt"  # nbgrader's own, and `collect`'s
-# files in which a written answer may be: pictures, documents and texts
-PROSE = (
-    *(".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".heic", ".heif", ".tif", ".tiff", ".bmp", ".svg"),
-    *(".pdf", ".doc", ".docx", ".odt", ".rtf", ".pages", ".ppt", ".pptx", ".html", ".htm", ".md", ".tex", ".txt"),
+# The files in which no written answer is looked for: code, data, and what programs write. It may be in any other, such
+# as a picture, a recording, a README, a second notebook, or a file of a kind that nobody here knows.
+CODE = (
+    *(
+        ".py .pyc .pyi .pyx .ipy .r .jl .m .c .h .cc .cpp .hpp .cu .cuh .java .js .ts .css .go .rs .rb .pl .lua .sql"
+    ).split(),
+    *(
+        ".sh .bash .bat .cmd .ps1 .mk .cmake .toml .yaml .yml .ini .cfg .conf .env .lock .so .dll .dylib .exe .o .whl"
+    ).split(),
 )
+DATA = (
+    *(
+        ".csv .tsv .json .jsonl .ndjson .npy .npz .pt .pth .ckpt .safetensors .onnx .gguf .bin .pkl .pickle .joblib"
+    ).split(),
+    *(
+        ".h5 .hdf5 .parquet .feather .arrow .mat .rds .dat .db .sqlite .sqlite3 .log .prof .tfevents .idx .vocab"
+    ).split(),
+)
+NEITHER = (*CODE, *DATA)
+PROGRAMS = {"requirements.txt", "makefile", "dockerfile", "pipfile", "license", "thumbs.db", "desktop.ini"}
 MAX_NAME = 128  # characters of a student's name: a column of the gradebook
 MAX_NAME_BYTES = 240  # a file name made from it gets a suffix and may have at most 255
 Place: TypeAlias = tuple[str, ...]  # the parts of a path
@@ -150,13 +165,14 @@ def names(folder: StrPath) -> set[str]:
 def beside(folder: StrPath, released: StrPath = os.devnull) -> list[Place]:
     """What was handed in beside the notebook in `submitted/STUDENT/ASSIGNMENT`: regular files, at most MAX_NAMES.
 
-    Neither notebooks nor what students got, which lies in the folder `released`.
+    Other notebooks are among them, but not what students got, which lies in the folder `released`.
     """
+    notebook = f"{os.path.basename(str(folder).rstrip('/'))}.ipynb"
     found: list[Place] = []
     with contextlib.suppress(Unreadable), _entered(folder) as top:
         for place, kind, size in itertools.islice(_walked(top), MAX_NAMES):
             is_one = kind == stat.S_IFREG and size and not any(name.startswith(".") for name in place)
-            if is_one and place != (TIMESTAMP,) and not place[-1].lower().endswith(".ipynb"):
+            if is_one and place not in ((TIMESTAMP,), (notebook,)):
                 if not os.path.lexists(os.path.join(released, *place)):
                     found.append(place)
     return found
@@ -169,8 +185,19 @@ def read_beside(folder: StrPath, place: Place, most: int = read.MAX_FILE) -> byt
 
 
 def may_hold_answers(folder: StrPath, released: StrPath = os.devnull) -> bool:
-    """Whether a written answer may have been handed in beside the notebook."""
-    return any(place[-1].lower().endswith(PROSE) for place in beside(folder, released))
+    """Whether a written answer may have been handed in beside the notebook: in what is not known to be code or data."""
+    return any(_may_hold_one(folder, place) for place in beside(folder, released))
+
+
+def _may_hold_one(folder: StrPath, place: Place) -> bool:
+    name = place[-1].strip().lower()
+    if ".ipynb" in name or not (name.endswith(NEITHER) or name in PROGRAMS):
+        return True
+    if not name.endswith(".json"):
+        return False
+    with contextlib.suppress(Unreadable), _entered(folder) as top, _opened(top, place[:-1]) as inner:
+        return read.may_be_one(place[-1], inner)  # a notebook, as some browsers call it
+    return False
 
 
 def copy(folder: StrPath, target: StrPath, exclude: Iterable[str], kept: Collection[Place] = ()) -> None:

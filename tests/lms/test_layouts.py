@@ -637,6 +637,71 @@ def test_what_is_beside_a_notebook_is_kept_and_said(place):
     assert not place.beside("jdoe") and not place.beside("kim")
 
 
+ANSWER = {"cell_type": "markdown", "metadata": {}, "source": "## Question 2\nBecause it is the largest"}
+SECOND = json.dumps({"cells": [ANSWER], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+def test_other_notebooks_are_kept_and_said(place):
+    """A second one, a broken one, and another copy of the one that counts; not those of other lessons, nor the same."""
+    place.roster()
+    other = "01_self_attention"
+    shutil.copytree(ROOT / "source" / other, place.root / "source" / other)
+    lesson = (ROOT / "release" / other / f"{other}.ipynb").read_bytes()
+    code, said = place.collect(
+        {
+            f"jdoe/{NOTEBOOK}": JANES,
+            "jdoe/answers.ipynb": SECOND,
+            "jdoe/more/broken.IPYNB": b'{"cells": [',
+            f"jdoe/{other}.ipynb": lesson,
+            f"kim/{NOTEBOOK}": KIMS,
+            f"kim/old/{NOTEBOOK}": OLD,
+            f"kim/again/{NOTEBOOK}": KIMS,
+        }
+    )
+    assert (
+        code == 0 and "jdoe: beside the notebook: " in said and "answers.ipynb" in said and "more/broken.IPYNB" in said
+    )
+    assert place.beside("jdoe") == {"answers.ipynb": SECOND, "more/broken.IPYNB": b'{"cells": ['}
+    assert list(place.beside("kim").values()) in ([OLD], [KIMS]), "the one that does not count"
+    assert f"notebooks of other assignments are left out: {other} (from 1)" in said
+    folder = place.root / "submitted" / "jdoe" / ASSIGNMENT
+    assert files.may_hold_answers(folder)
+    shown = str(pictures.Pictures(place.root, ASSIGNMENT, "jdoe").shown())
+    assert "Because it is the largest" in shown and "{&#34;cells&#34;: [" in shown and "nbformat" not in shown
+
+
+@pytest.mark.parametrize(
+    "name, waits",
+    [
+        *((name, True) for name in ("README", "a.rst", "a.m4a", "a.ods", "a.xps", "a.djvu", "a.pages", "a", "a.xyz")),
+        *(
+            (name, True)
+            for name in ("a.ipynb", "a.ipynb.json", "a.IPYNB", "x/y/a.odt", "a.zip", "a.html", "a.txt", "1.5")
+        ),
+        *((name, False) for name in ("a.py", "a.csv", "A.CSV", "w/model.pt", "requirements.txt", "Makefile", "a.json")),
+    ],
+)
+def test_a_file_that_is_not_known_to_be_code_or_data_may_hold_an_answer(tmp_path, name, waits):
+    folder = tmp_path / "submitted" / "jdoe" / ASSIGNMENT
+    path = folder / name
+    path.parent.mkdir(parents=True)
+    (folder / NOTEBOOK).write_bytes(JANES)
+    assert not files.may_hold_answers(folder)
+    path.write_bytes(b"{}")
+    assert files.may_hold_answers(folder) == waits
+    released = tmp_path / "release"
+    (released / name).parent.mkdir(parents=True)
+    (released / name).write_bytes(b"{}")
+    assert not files.may_hold_answers(folder, released), "students got it"
+
+
+def test_a_notebook_that_is_called_json_may_hold_an_answer(tmp_path):
+    folder = tmp_path / "submitted" / "jdoe" / ASSIGNMENT
+    folder.mkdir(parents=True)
+    (folder / "answers.json").write_bytes(SECOND)
+    assert files.may_hold_answers(folder)
+
+
 def test_no_link_is_written_through_or_shown(place):
     place.roster()
     folder = place.root / "submitted" / "jdoe" / ASSIGNMENT
