@@ -23,7 +23,7 @@ from ..sandbox import jail
 from ..sandbox.parent import WarmParent
 from ..verdict import FULL, UNSAFE
 from .grader import read_cells
-from .workspace import Workspace
+from .workspace import Workspace, listed
 
 # what a pytest.ini would say, whichever one pytest finds: in a folder above, or beside the submission
 SETTINGS = {
@@ -37,7 +37,6 @@ SETTINGS = {
     ),
 }
 UNDEFINED = "not in the submission"  # the property of a test that was skipped since its exercise is not defined
-SHOWN = 5  # names in a sentence
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -116,7 +115,7 @@ class Run:
         if not self.path or self.graded or self.config.option.collectonly:
             return ""
         if self.undefined:
-            return f"{self.path} has nothing of what was asked: it does not define {_listed(self.undefined)}."
+            return f"{self.path} has nothing of what was asked: it does not define {listed(list(self.undefined))}."
         return (
             f"No check was run on {self.path}: none is in what was asked for, or -k, -m or --deselect leaves all out."
         )
@@ -135,7 +134,7 @@ class Run:
         if self.problem and not hasattr(self.config, "workerinput"):
             terminalreporter.write_line(self.problem, red=True)
         elif self.undefined and self.path:
-            terminalreporter.write_line(f"{self.path} does not define {_listed(self.undefined)}: not graded.")
+            terminalreporter.write_line(f"{self.path} does not define {listed(list(self.undefined))}: not graded.")
 
 
 RUN = pytest.StashKey[Run]()
@@ -147,12 +146,6 @@ def _holds_checks(place: Path) -> bool:
     courses = (folder for folder in (place, *place.parents) if course.is_course(folder))
     folders = [course.EXERCISES, *(folder / "exercises" for folder in courses if (folder / "exercises").is_dir())]
     return any(place.is_relative_to(folder) or folder.is_relative_to(place) for folder in folders)
-
-
-def _listed(exercises: Iterable[str]) -> str:
-    names = list(exercises)
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 @contextlib.contextmanager

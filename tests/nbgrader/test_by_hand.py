@@ -6,7 +6,7 @@ import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 
 from autograder import course
-from autograder.nbgrader import by_hand
+from autograder.nbgrader import by_hand, pictures
 from autograder.report.standing import Mark, Member, Roster, Standing
 
 QUESTION = "question-three-matrices"
@@ -94,3 +94,71 @@ def test_pictures_and_files_that_were_handed_in_are_shown(place, release):
     assert text.count(f"data:image/png;base64,{picture}") == 1 and "only the notebook" not in text
     assert "Handed in beside the notebook" in text and "More" in text and "scan.pdf" in text
     assert "<script>alert" not in text
+
+
+PHOTO = bytes.fromhex("89504e470d0a1a0a0000000d494844520000000100000001080200000090") + bytes(100_000)
+
+
+def with_files(place, **files):
+    """A course in which each student has handed in these files beside the notebook."""
+    for student in ("ada", "bob"):
+        hand_in({"cells": []}, place / "submitted" / student / ASSIGNMENT)
+        for name, data in files.items():
+            path = place / "submitted" / student / ASSIGNMENT / "beside" / name.replace("_", ".")
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(data)
+
+
+def test_the_page_has_room_for_a_class_and_names_what_is_beyond_it(place, monkeypatch):
+    with_files(place, a_png=PHOTO, b_png=PHOTO, c_png=PHOTO, d_txt=b"x" * 15_000, e_rst=b"y")
+    whole = made(place)
+    assert whole.count("data:image/png") == 6 and whole.count("x" * 15_000) == 2
+    monkeypatch.setattr(pictures.Room.__init__, "__defaults__", (300_000,))
+    text = made(place)
+    assert text.count("data:image/png") == 2 and len(text) < len(whole) - 500_000
+    for student in ("ada", "bob"):
+        for name in ("e.rst", *(("a.png", "b.png", "c.png") if student == "bob" else ("c.png",))):
+            assert f"submitted/{student}/{ASSIGNMENT}/beside/{name}" in text
+    monkeypatch.setattr(pictures.Room.__init__, "__defaults__", (0,))
+    text = made(place)
+    assert "data:image/png" not in text and "x" * 15_000 not in text and "beside/a.png</code>: open it there" in text
+
+
+def test_beyond_its_room_no_file_is_read(place, monkeypatch):
+    with_files(place, a_png=PHOTO, b_txt=b"x")
+    read = []
+    monkeypatch.setattr(pictures.files, "read_beside", lambda *where: read.append(where) or PHOTO)
+    assert "open it there" in pictures.Pictures(place, ASSIGNMENT, "ada", pictures.Room(0)).shown() and not read
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>hello</p><![ my answer",
+        "<p>hello</p><!-- my answer",
+        "<p>hello</p><script>my answer",
+        "<p>hello</p><a href='my answer",
+        "<p>hello</p><title>my answer",
+        "<p>hello</p><textarea><style>my answer",
+        "<p>hello <![CDATA[ my answer",
+    ],
+)
+def test_all_of_a_page_is_shown_that_the_parser_does_not_read_to_its_end(place, page):
+    assert "my answer" in pictures.text_of(page) and "hello" in pictures.text_of(page)
+    with_files(place, a_html=page.encode())
+    shown = str(pictures.Pictures(place, ASSIGNMENT, "ada").shown())
+    assert "my answer" in shown and "<script>" not in shown and "<![" not in shown and "<a href" not in shown
+
+
+@pytest.mark.parametrize(
+    "page", ["<p>hello</p>", "hello", "<!-- aside --><p>hello", "<div><p>hello", "<![x[y]]> <b>hello"]
+)
+def test_a_page_that_is_read_to_its_end_is_shown_as_its_text(page):
+    assert pictures.text_of(page) == "hello"
+
+
+def test_a_long_page_is_cut_off_and_says_so(place):
+    with_files(place, a_html=b"<p>hello</p>" * 20_000, b_html=b"<!--" + b"x" * 200_000, c_md=b"z" * 30_000)
+    shown = str(pictures.Pictures(place, ASSIGNMENT, "ada").shown())
+    assert shown.count("… (cut off here: open the file for the rest)") == 3
+    assert "hello" in shown and "&lt;p&gt;" not in shown and "&lt;!--xxx" in shown
