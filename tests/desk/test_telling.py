@@ -1,11 +1,17 @@
 """What is told at each level, and what is not."""
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from conftest import ASSIGNMENT, ROOT, cell_of
 
-from autograder.desk import telling
+from autograder import course
+from autograder.desk import answers, telling
 from autograder.desk.settings import LEVELS
+from autograder.report import lesson
 from autograder.verdict import FACT, Check, Diagnosis, Outcome, Verdict
 
 SECRET = "the hidden check that 17.25 is 17.25"
@@ -143,3 +149,44 @@ def test_facts_that_quote_are_those_of_the_kit():
     text = Path(facts.__file__).read_text()
     for id in telling.GENERAL:
         assert f'Fact("{id.removeprefix(FACT)}"' in text
+
+
+class Recorded:
+    """A record of one attempt, whose notebook is `data`."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def content(self, sha256):
+        return self.data
+
+    def verdict(self, id):
+        return Verdict("", [], 1, ASSIGNMENT)
+
+    def before(self, attempt):
+        return None
+
+
+@pytest.mark.parametrize(
+    "level, exercise, text, tells",
+    [
+        ("names", None, "", True),
+        ("names", None, "So.", False),
+        ("received", None, "", False),
+        ("names", "x", "", False),
+    ],
+)
+def test_a_blank_answer_is_told_as_blank_and_not_as_received(release, monkeypatch, level, exercise, text, tells):
+    """In the JSON that `hand_in()` reads; of a whole notebook, and where anything is told of it."""
+    monkeypatch.chdir(ROOT)
+    about = course.assignments()[ASSIGNMENT]
+    (question,) = [cell.grade_id for cell in about.cells if cell.grade and not cell.exercise]
+    cell_of(release, question)["source"] = text
+    desk = SimpleNamespace(record=Recorded(json.dumps(release).encode()), root=ROOT, queue=None)
+    desk.path, desk.settings = lambda *parts: "/".join(parts), lambda name: SimpleNamespace(tell="names")
+    about_it = {"sha256": "s", "state": "done", "level": level, "withheld": (), "max_score": 4.0, "again": False}
+    about_it |= {"id": "a", "number": 1, "assignment": ASSIGNMENT, "exercise": exercise, "told": ()}
+    said = answers.whole(desk, SimpleNamespace(**about_it, arrived=datetime.now(UTC)))
+    heading = lesson.of(about).heading(question)
+    assert said["blank"] == ([{"id": question, "message": lesson.empty_sentence(heading)}] if tells else [])
+    assert said["written"] == ([] if tells or exercise else [heading])

@@ -58,6 +58,12 @@ def test_all_solved():
     assert "All solved" in text and "4 more points are given by hand" in text and "Next" not in text
 
 
+def test_a_blank_answer_is_told():
+    blank = ["Question 4: your answer cell is empty."]
+    assert "! Question 4: your answer cell is empty." in as_text(state(outcome("one", 2.0), by_hand=4, blank=blank))
+    assert "! Question 4" in as_text(state(outcome("one", 1.0), next="one", blank=blank))
+
+
 def test_what_ran_too_long_and_what_cannot_be_read_is_told():
     endless = Outcome("one", 0.0, 2.0, "timeout", message="`one` was stopped: it did not end within 10 s.")
     assert "It ran too long: `one` was stopped" in as_text(state(endless, next="one"))
