@@ -41,6 +41,7 @@ NOTHING = Markup("<p><em>Nothing was answered.</em></p>")
 GONE = Markup("<p><em>The notebook is gone from autograded/.</em></p>")
 ELSEWHERE = "These cells are the student’s own or changed, so the answer may be here:"
 NOT_FOUND = "Look at the answers to the other questions: it may be in one of them."
+IN_A_FILE = "It may be in what was handed in beside the notebook: see below."
 PICTURE = Markup("<p><em>It has a picture that is not shown here: open the notebook in submitted/.</em></p>")
 PICTURES = re.compile(r"!\[|<img\b", re.IGNORECASE)
 NOT_SHOWN = re.compile(r"!\[|<[a-zA-Z!?]|^\s*\[[^\]\n]*\]:", re.MULTILINE)  # pictures, HTML, comments of Markdown
@@ -219,7 +220,7 @@ def _others(cells: Sequence[RestoredCell], more: int, is_answered: bool, picture
         what = "Other cells that the student wrote or changed"
         return Markup("<details><summary>{}</summary>{}</details>").format(what, shown) if shown else Markup()
     said = Markup("<p><em>The answer’s own cell is empty, as released, or deleted. {}</em></p>")
-    return said.format(ELSEWHERE if shown else NOT_FOUND) + shown
+    return said.format(ELSEWHERE if shown else IN_A_FILE if pictures.files else NOT_FOUND) + shown
 
 
 def _as_html(cell: RestoredCell, pictures: Pictures) -> Markup:
