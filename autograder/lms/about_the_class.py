@@ -14,7 +14,7 @@ from .headers import TOTALS, WHOLE, plain
 
 NO_NAME = re.compile(r"[\d.,:/%+\-\s]*")  # points or a date
 LIKE_A_NUMBER = re.compile(r"(?=\D*\d)[^\s:=]+|[^@]*@.*")  # or an address in its place
-LIKE_A_LOGIN = re.compile(r"[a-z0-9._@+-]+")
+LIKE_AN_ID = re.compile(r"[a-z._@+-]+|(?=.*\d)[\w.@+/#-]+")  # a login, or anything with a digit that has no other signs
 LONGEST = 128  # characters of a cell that are looked at
 
 
@@ -76,9 +76,9 @@ def _has_words(
 
 
 def _is_a_word_for_an_id(row: Mapping[str, str], keys: set[str]) -> bool:
-    """Whether a row without a name says who it is about by one word alone, that looks like no login and no number."""
+    """Whether a row without a name says who it is about by one cell alone, which looks like no id."""
     cell = row[next(iter(keys))]
-    return len(keys) == 1 and "email" not in keys and not _has_digit([cell]) and not LIKE_A_LOGIN.fullmatch(cell)
+    return len(keys) == 1 and "email" not in keys and not LIKE_AN_ID.fullmatch(cell[:LONGEST])
 
 
 def _has_digit(cells: Iterable[str]) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from .headers import COLUMNS, OTHERS, OWN_IDS, cleaned, plain, without_brackets
+from .headers import COLUMNS, OTHERS, OWN_IDS, cleaned, parts_of, plain
 
 if TYPE_CHECKING:
     from ..intake.tables import Table
@@ -23,6 +23,7 @@ AN_ADDRESS = re.compile(r"[^\s@,;<>]+@[^\s@,;<>]+\.[^\W\d_]{2,}")
 A_NUMBER = re.compile(r"(?=(?:\D*\d){4})[\w/-]{4,20}")  # at least four digits: fewer are points
 A_NAME = re.compile(r"[^\W\d_][^\d@_]{0,80}")
 POINTS = re.compile(r"\d{0,3}(?:[.,]\d+)?\s*%?|-")
+MISSING = ("nan", "NaN")  # what pandas writes beside them
 WHOLE_NUMBER = re.compile(
     r"(\d+)\.0+"
 )  # as a spreadsheet or pandas writes a number that was read as one with a fraction
@@ -90,15 +91,17 @@ def columns_of(table: Table, without: Collection[str] = (), given: Mapping[str, 
 
 def whole_numbers(values: Sequence[str]) -> list[str]:
     """The values of a column without the `.0` that has come to whole numbers, if no other fraction is in it."""
-    if all(re.fullmatch(r"\d+(?:\.0+)?", value) for value in values if re.match(r"\d+\.\d", value)):
-        return [found[1] if (found := WHOLE_NUMBER.fullmatch(value)) else value for value in values]
-    return list(values)
+    fractions = [value for value in values if re.match(r"\d+\.\d", value)]
+    if not fractions or not all(map(WHOLE_NUMBER.fullmatch, fractions)):
+        return list(values)
+    made = [found[1] if (found := WHOLE_NUMBER.fullmatch(value)) else value for value in values]
+    return ["" if value in MISSING else value for value in made]
 
 
 def _by_header(path: Path, header: Sequence[str], without: Collection[str] = ()) -> Columns:
     """The columns with known headers. Raises UsageError if there are two with one."""
     columns = Columns(path, header)
-    spelt, bare = [plain(name) for name in header], [without_brackets(name) for name in header]
+    spelt = [plain(name) for name in header]
     own = [cleaned(name).casefold() for name in header]
     if "id" not in without and (found := [own.index(name) for name in OWN_IDS if name in own]):
         columns.at["id"] = found[0]
@@ -116,7 +119,7 @@ def _by_header(path: Path, header: Sequence[str], without: Collection[str] = ())
                 break
     for key, names in COLUMNS.items():
         if key not in columns.at and key not in without:
-            hits = [i for name in names for i, one in enumerate(bare) if one == name and i not in used]
+            hits = [i for name in names for i, one in enumerate(header) if i not in used and name in parts_of(one)]
             if hits and not OTHERS.search(spelt[hits[0]]):
                 columns.at[key] = hits[0]
                 used.add(hits[0])
@@ -140,8 +143,8 @@ def _by_content(columns: Columns, rows: Sequence[Sequence[str]]) -> None:
     whole = [i for i in names if sum(map(_is_whole, left[i])) >= MOST * len(left[i])]
     if len(names) == 2 and not whole:
         columns.guess(first_name=names[0], last_name=names[1])
-    elif whole or len(names) == 1:
-        columns.guess(name=(whole or names)[0])
+    elif whole:  # one word in each row may be a town
+        columns.guess(name=whole[0])
 
 
 def _filled_most(columns: Mapping[int, Sequence[str]]) -> int | None:

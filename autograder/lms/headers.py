@@ -5,6 +5,7 @@ They are compared without case, and with a blank for each mark: `E-Mail`, `e_mai
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -12,6 +13,7 @@ from ..intake import worksheet
 
 UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")  # marks that show nothing, in copies
 NUMBER_MARK = re.compile("[#№]")
+LATIN = re.compile("[\\0-\u024f]*[A-Za-z\u00c0-\u024f][\\0-\u024f]*")  # a piece of text in Latin letters
 BRACKETS = re.compile(r"[(\[].*?[)\]]")
 
 
@@ -26,9 +28,12 @@ def plain(header: str) -> str:
     return " ".join(re.sub(r"[^\w]+|_", " ", text).split())
 
 
-def without_brackets(header: str) -> str:
-    """A header to compare, without what is in brackets behind it: `E-Mail (Universität)`."""
-    return plain(BRACKETS.sub(" ", unicodedata.normalize("NFKC", header)))
+@functools.lru_cache(maxsize=1_000)
+def parts_of(header: str) -> frozenset[str]:
+    """What a header may be, to compare: without what is in brackets, or in one of its languages or scripts."""
+    text = BRACKETS.sub(" ", unicodedata.normalize("NFKC", header))
+    scripts = (" ".join(LATIN.findall(text)), LATIN.sub(" ", text))
+    return frozenset(filter(None, map(plain, (text, *text.split("/"), *scripts))))
 
 
 def _list(text: str) -> tuple[str, ...]:
@@ -104,8 +109,8 @@ LOGIN = _list(
 # the number or name by which the university knows a student: the id, where there is no login. The state's number of a
 # person is none of them: an id is in file names and on pages
 NUMBER = _list(
-    """student id|studentid|student number|studentnumber|student no|student no.|student #|student code
-    |sis user id|sis id|orgdefinedid|org defined id|identifier|matriculation number|matriculation no
+    """student sis id|student id|studentid|student number|studentnumber|student no|student no.|student #|student code
+    |sis user id|sis id|orgdefinedid|org defined id|identifier|matriculation number|matriculation no|matric no
     |registration number|registration no|roll number|roll no|university id|campus id|candidate number
     |enrollment number|enrolment number|index number|emplid|empl id|cwid|puid|banner id|student identifier
     |Matrikelnummer|Matrikel-Nr.|Matrikelnr.|Matrikel|Matr.-Nr.|Matrnr|Immatrikulationsnummer

@@ -344,6 +344,13 @@ def test_columns_with_unknown_headers_are_known_by_their_content_and_that_is_sai
         ("Name,Tutor email\nAda Lovelace,t@x.org\nKim Lee,u@x.org\n", ["Ada Lovelace", "Kim Lee"], "'Tutor email'"),
         ("id,Phone\na,555123456\nb,555123457\n", ["", ""], "'Phone'"),
         ("id,Points\na,5\nb,6.5\n", ["", ""], None),
+        ("id,Town\na,London\nb,Paris\n", ["", ""], "'Town'"),
+        (
+            "\u59d3\u540d Name,\u5b66\u53f7 ID,Vorlesung\nAda Lovelace,1001,A\nKim Lee,1002,A\n",
+            ["Ada Lovelace", "Kim Lee"],
+            "'Vorlesung'",
+        ),
+        ("Vorname / First name,Nachname / Last name,id\nAda,Lovelace,1\n", ["Ada Lovelace"], None),
     ],
 )
 def test_a_column_is_taken_for_what_it_is_or_named(tmp_path, runs, text, names, unused):
@@ -384,6 +391,8 @@ def test_a_number_has_no_fraction(tmp_path, runs, header):
     """As pandas and spreadsheets write numbers of a column in which one is missing."""
     found, _ = taken(tmp_path, runs, f"{header},last_name,email\n12345.0,Doe,doe@x.org\n12346.0,Ek,ek@x.org\n")
     assert {s.lms_user_id or s.id for s in found} == {"12345", "12346"}
+    found, _ = taken(tmp_path, runs, "Student ID,name,email\n1001.0,Al Ek,al@x.org\nnan,Bo Ek,bo@x.org\n")
+    assert [s.id for s in found] == ["1001", "bo"], "what pandas writes for a number that is missing"
     found, _ = taken(tmp_path, runs, "id,last_name\n1.5,Doe\n2.0,Ek\n")
     assert [s.id for s in found] == ["1.5", "2.0"], "a column with fractions is none of whole numbers"
 
@@ -426,6 +435,7 @@ def test_a_row_without_what_the_others_have_is_left_out_and_named(tmp_path, runs
         ('Student ID,Student Name\njdoe,"Doe, Jane"\nkim,"Lee, Kim"\nAverage,\n', ["jdoe", "kim"]),
         ('Student ID,Student Name\njdoe,"Doe, Jane"\nkim,"Lee, Kim"\nПо группе,\n', ["jdoe", "kim"]),
         ("id\nada\nbob\nTotal\n", ["ada", "bob"]),
+        ("id,name\na,Ada\nb,Bob\n=SUM(C2:C3),\n", ["a", "b"]),
         ("name\nAda Lovelace\nMax Mean\nTotal\nClass Average\n", ["ada-lovelace", "max-mean"]),
         (
             '"Last Name","First Name","Username"\n"Doe","Jane","jdoe"\n"Test_PreviewUser","jdoe","jdoe_previewuser"\n',
