@@ -88,7 +88,7 @@ def collect(tmp_path, files, students=(), dropped=(), system=None, pattern=None,
         collector.result.problems += problems
         collector.system = collector.add(download, system, pattern)
     told = collector.write()
-    found = {p.parent.parent.name: p.read_bytes() for p in (tmp_path / "submitted").rglob("*.ipynb")}
+    found = {p.parent.parent.name: p.read_bytes() for p in (tmp_path / "submitted").glob("*/*/*.ipynb")}
     assert not [p for p in tmp_path.rglob("*") if p.is_symlink()]
     return found, told, results.handed_in(ASSIGNMENT), collector.system
 
