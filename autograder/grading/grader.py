@@ -249,7 +249,8 @@ class Grader:
             for name in {e.assignment for e in wanted}:
                 gate.require_modules(known_here[name])
             outcomes, wrong = [], []
-            for exercise in wanted:
+            by_name = {exercise.name: exercise for exercise in wanted}
+            for exercise in map(by_name.__getitem__, workspace.by_world([*by_name])):
                 with workspace.clock(f"the checks of `{exercise.name}`"):
                     outcome, left = self._grade_exercise(workspace, exercise, seed, known)
                 outcomes.append(outcome)
@@ -259,6 +260,9 @@ class Grader:
                     wrong.append(left)
                 else:
                     tell(outcome)
+            order = [*by_name]
+            outcomes.sort(key=lambda one: order.index(one.exercise))
+            wrong.sort(key=lambda one: order.index(one.run.exercise))
             self.blame.name_mistakes(workspace, wrong, tell)
             return outcomes
         except ChildGone as problem:  # even a fresh child could not help

@@ -27,7 +27,7 @@ from ..checks.source_text import (
     only_defines,
     same_code,
 )
-from ..errors import ChildGone, Interrupted
+from ..errors import ChildGone, CourseError, Interrupted
 from ..mistakes.bank import right_answer
 from ..sandbox import replies
 from ..sandbox.child import Child
@@ -51,11 +51,17 @@ NOTES = {
     worlds.REDEFINED: "{where} gives another meaning to {names}: `{exercise}` was graded with the one before.",
     worlds.DELETED: "{where} deletes {names}, which `{exercise}` uses: it was graded as it was before.",
     worlds.CHANGED: "{where} changes {names}, which `{exercise}` uses: it was graded as it was before.",
+    worlds.PATCHED: "{where} changes {names} for all code: `{exercise}` was graded as it was before.",
     worlds.DEFINED: (
         "{where} defines {names} below the check of `{exercise}`, so Run All may stop there: move it above."
     ),
 }
+TOO_LONG = (
+    "Your cells take too long to run them again for `{exercise}`: if a cell below its check changes an object that it"
+    " uses, it was graded with the object as changed."
+)
 MOST_NAMES = 5  # that a note lists
+AGAIN = 0.5  # of the time that is left after the last cell: so much may cells take that are run again for the checks
 MAX_ANSWERS = 16 * 2**20  # bytes of tensors in all answers of one exercise; right ones send at most half a megabyte
 
 
@@ -127,7 +133,11 @@ class Workspace:
         self.is_asked = False  # whether the child has been asked for anything: then it runs no more cells
         self.ran = 0  # how many cells the child has run
         self.until: int | None = None  # how many it is to run for the current exercise; None: all
+        self.inside = ""  # the exercise with whose names the child is to be asked; "" for those after the last cell
+        self.entered = ""  # with whose names it is
         self.worlds: dict[str, World] = {}  # what later cells have changed, by exercise
+        self.seen_at: dict[str, str] = {}  # by exercise: at which one's check cell its child stops; "" for the end
+        self.not_again: set[str] = set()  # exercises that are graded with objects as later cells left them
         self.seen_from: dict[str, str] = {}  # by exercise without a check cell: of which other one it is a part
         self.restarts = 0
         self.prefetches = prefetches  # whether several requests may be sent together
@@ -136,11 +146,12 @@ class Workspace:
         self.used: dict[str, float] = {"cpu": 0.0, "memory": 0}
         self.spent: defaultdict[str, float] = defaultdict(float)  # wall-clock seconds, by what they were spent on
         self.of_cells = 0.0  # seconds that the cells took in this child
+        self.took: dict[int, float] = {}  # seconds that each cell took when it was run last
         self.of_exercise: float | None = None  # seconds that the requests of the current exercise took
 
     def run(self) -> Child:
-        """The child, after running all cells, or those up to the current exercise's check cell if `begin_exercise` has
-        it so. Raises ChildGone if children keep being lost, or time is up.
+        """The child, after running all cells, or those up to a check cell if `begin_exercise` has it so; its names are
+        those of the current exercise. Raises ChildGone if children keep being lost, or time is up.
         """
         self.deadline.left()
         self.is_due = False
@@ -151,10 +162,13 @@ class Workspace:
                 if self.restarts > MAX_RESTARTS:
                     raise ChildGone("killed", "too many of its cells ended their process or did not end")
                 self.child = self.parent.fork()
-                self.ran, self.is_asked, self.of_cells = 0, False, 0.0
+                self.ran, self.is_asked, self.of_cells, self.entered = 0, False, 0.0, ""
                 self.deadline.begin()
             if self.ran == self.end:
-                return self.child
+                if self._enter_names(self.child):
+                    return self.child
+                self.restarts += 1
+                continue
             self.deadline.left()
             with self.clock(self._name(self.ran)):
                 lives = self._run_cell(self.child, self.ran, self.cells[self.ran])
@@ -165,6 +179,18 @@ class Workspace:
     def end(self) -> int:
         """How many cells the child is to run for the current exercise."""
         return len(self.cells) if self.until is None else self.until
+
+    def _enter_names(self, child: Child) -> bool:
+        """Let names mean in the child what they mean for the current exercise; returns False if the child was lost."""
+        if self.entered == self.inside:
+            return True
+        try:
+            self._request(child, {"op": "enter", "name": self.inside}, seconds=self.limits.call)
+        except (Interrupted, ChildGone):
+            self._lose()
+            return False
+        self.entered = self.inside
+        return True
 
     def _fits(self) -> bool:
         """Whether the child, if there is one, may serve the current exercise: with all that it has run, or has yet to.
@@ -178,7 +204,7 @@ class Workspace:
         limits = self.limits
         try:
             if cell.exercise:
-                self._request(child, {"op": "bind", "name": cell.exercise}, seconds=limits.call)
+                self._request(child, _bind(cell.exercise), seconds=limits.call)
             elif cell.runs and index not in self.left_out:
                 seconds = max(0.1, min(limits.cell, limits.notebook - self.of_cells))
                 message = {"op": "cell", "source": cell.code, "name": self._name(index)}
@@ -186,6 +212,7 @@ class Workspace:
                     reply, _ = self._request(child, message, seconds=seconds)
                 finally:
                     self.of_cells += child.took
+                    self.took[index] = child.took
                 self._keep(index, clean_outputs(reply.get("outputs")))
                 self.errors.pop(index, None)
                 if "error" in reply or not replies.succeeded(reply):
@@ -199,38 +226,66 @@ class Workspace:
         return True
 
     def look_at_worlds(self) -> None:
-        """Find out which exercises later cells have changed something for. All cells have run, and nothing else has.
+        """Find out which exercises later cells have changed something for. All cells have run, and nothing else has."""
+        if self._check_cells():
+            self.worlds = self._compared()
 
-        If the child does not say, or says something else, each is graded as of its check cell.
+    def _compared(self) -> dict[str, World]:
+        """What the cells that have run below each check cell have changed, by exercise.
+
+        If the child does not say, or says something else, everything may have changed. Raises ChildGone.
         """
-        places = self._check_cells()
-        if not places:
-            return
-        child = self.run()
+        child, reply = self.run(), {}
         try:
             reply, _ = self._request(child, {"op": "worlds"}, seconds=self.limits.call)
         except Interrupted:
-            reply = {}
+            pass
         except ChildGone:
             self._lose()
-            reply = {}
-        self.worlds = replies.worlds(reply, places)
+        return replies.worlds(reply, self._check_cells())
+
+    def by_world(self, exercises: Sequence[str]) -> Iterator[str]:
+        """The exercises in an order in which few children serve all, each to be graded before the next is asked for.
+
+        First come those for which no object has changed, or none that cannot be given back. A child for the others
+        stops at the last of their check cells, and serves all for which nothing has changed up to there. Where the
+        cells take too long to be run so often, those that are left are graded in the child at hand. Raises ChildGone.
+        """
+        places = self._check_cells()
+        waiting = [name for name in exercises if name in places and self.worlds[name].is_apart]
+        yield from (name for name in exercises if name not in waiting)
+        left = AGAIN * self.deadline.remains()
+        at_hand = ""
+        while waiting:
+            last = max(waiting, key=places.__getitem__)
+            left -= sum(self.took.get(index, 0.0) for index in range(places[last]))
+            if left < 0:
+                self.not_again.update(waiting)
+                served = waiting
+            else:
+                self.begin_exercise(last)
+                found, at_hand = self._compared(), last
+                served = [name for name in waiting if name == last or not found[name].is_apart]
+            self.seen_at.update(dict.fromkeys(served, at_hand))
+            yield from served
+            waiting = [name for name in waiting if name not in served]
 
     def _check_cells(self) -> dict[str, int]:
         """The place of each exercise's check cell."""
         return {cell.exercise: index for index, cell in enumerate(self.cells) if cell.exercise}
 
-    def _enter(self, exercise: str, of: str, strictly: bool = False) -> None:
-        """Let the child run the cells up to the check cell of an exercise if later ones change what the answer reaches.
+    def _enter(self, exercise: str, of: str) -> None:
+        """Choose how far the child of an exercise runs, and with whose names it is asked.
 
-        `strictly`: if they change what any name means, for code that may reach other names. An exercise without a check
-        cell of its own is seen from that of another one, `of` which it is a part.
+        If later cells change an object that the answer reaches, it stops at a check cell, its own unless `by_world` has
+        chosen another one. An exercise without a check cell is seen from that of another one, `of` which it is a part.
         """
         places = self._check_cells()
         seen_from = exercise if exercise in places else self.seen_from.setdefault(exercise, of)
-        world = self.worlds.get(seen_from)
-        is_apart = world is not None and (world.is_apart or (strictly and world.is_moved))
-        self.until = places[seen_from] + 1 if is_apart and seen_from in places else None
+        world = self.worlds.get(seen_from) if seen_from in places else None
+        at = self.seen_at.get(seen_from, seen_from if world and world.is_apart else "")
+        self.until = places[at] + 1 if at else None
+        self.inside = seen_from if world and (at or world.is_moved) else ""
 
     def notes_on(self, exercise: str) -> list[str]:
         """What a student should know of later cells that change what an exercise's answer uses."""
@@ -242,8 +297,11 @@ class Workspace:
             if is_added and change.did == worlds.DEFINED:
                 continue
             found[change.did, self._where(exercise, change)].append(f"`{change.name}`")
+        if exercise in self.not_again:
+            found = {key: names for key, names in found.items() if key[0] not in (worlds.CHANGED, worlds.PATCHED)}
         lists = {key: {"names": listed(names), "exercise": exercise} for key, names in found.items()}
-        return [NOTES[did].format(where=where, **lists[did, where]) for did, where in found]
+        notes = [NOTES[did].format(where=where, **lists[did, where]) for did, where in found]
+        return [*notes, *([TOO_LONG.format(exercise=exercise)] if exercise in self.not_again else [])]
 
     def _where(self, exercise: str, change: Change) -> str:
         """The later cell that made a change, at the beginning of a sentence."""
@@ -341,10 +399,10 @@ class Workspace:
             place = max((i + 1 for i, cell in enumerate(cells) if cell.runs and _defines(cell, name)), default=setup)
             cells.insert(place, solution)
             left_out = {index + (index >= place): why for index, why in left_out.items()}
-        self._enter(of, of, strictly=True)
+        self._enter(of, of)
         repaired = self._like(cells)
         repaired.left_out = left_out
-        repaired._enter(of, of, strictly=True)
+        repaired._enter(of, of)
         uses = set[str]().union(*(names_in(solution.source) for solution in right.values()))
         lent = self.child if self.ran == self.end and looks_up_late(self.source(of), right.keys(), uses) else None
         try:
@@ -352,19 +410,21 @@ class Workspace:
                 self._lose()
             else:
                 self.child = None
-                repaired._borrow(lent, right)
-            repaired.begin_exercise(of, strictly=True)
+                repaired._borrow(lent, right, self.entered)
+            repaired.begin_exercise(of)
             yield repaired
             if lent is not None and repaired.child is lent:
-                repaired.child = None
+                repaired.child, self.entered = None, repaired.entered
                 self._take_back(lent)
         finally:
             repaired.close()
 
-    def _borrow(self, child: Child, right: Mapping[str, RestoredCell]) -> None:
+    def _borrow(self, child: Child, right: Mapping[str, RestoredCell], entered: str) -> None:
         """Take a child in which all cells have run but those with the `right` solutions, and run these, too."""
-        self.child, self.is_asked = child, True
+        self.child, self.is_asked, self.entered = child, True, entered
         self.ran = self.end
+        if not self._enter_names(child):
+            return
         try:
             self._request(child, {"op": "remember"}, seconds=self.limits.call)
         except (Interrupted, ChildGone):
@@ -392,11 +452,11 @@ class Workspace:
         NoDefinition if no cell, or more than one, defines the exercise, and ChildGone.
         """
         edited = Edited(self, of, replace(self.limits, cell=each, call=each, exercise=every))
-        self.begin_exercise(of, strictly=True)  # in a child that has seen no solutions
+        self.begin_exercise(of)  # in a child that has seen no solutions
         edited.child, self.child = self.child, None
-        edited.ran, edited.is_asked = self.ran, True
+        edited.ran, edited.is_asked, edited.entered = self.ran, True, self.entered
         try:
-            edited.begin_exercise(of, strictly=True)
+            edited.begin_exercise(of)
             yield edited
         finally:
             edited.close()
@@ -412,7 +472,7 @@ class Workspace:
         self._lose()
         other = self._like(cells)
         try:
-            other.begin_exercise(of, strictly=True)
+            other.begin_exercise(of)
             yield other
         finally:
             other.close()
@@ -420,8 +480,13 @@ class Workspace:
     def _like(self, cells: Sequence[RestoredCell]) -> Workspace:
         """Another workspace of the same submission, with other cells."""
         other = Workspace(self.parent, cells, self.deadline, self.prefetches)
-        other.left_out, other.worlds, other.seen_from = dict(self.left_out), self.worlds, self.seen_from
+        other.left_out = dict(self.left_out)
+        other._see_as(self)
         return other
+
+    def _see_as(self, other: Workspace) -> None:
+        """Let each exercise be seen in the same world as in another workspace."""
+        self.worlds, self.seen_from, self.seen_at = other.worlds, other.seen_from, other.seen_at
 
     def _cells_with(self, texts: Mapping[int, str]) -> list[RestoredCell]:
         """The cells, of which some hold these texts, by their places."""
@@ -466,18 +531,18 @@ class Workspace:
 
     # --- exercises --------------------------------------------------------------------------------
 
-    def begin_exercise(self, exercise: str = "", of: str = "", strictly: bool = False) -> None:
+    def begin_exercise(self, exercise: str = "", of: str = "") -> None:
         """Make sure that there is a child, one that has met no solutions, and reset the exercise's clock.
 
         In the child all names mean what they meant at the exercise's check cell, see `_enter`; without an exercise,
         what they mean in the end.
         """
-        self.begin_diagnosis(exercise, of, strictly)
+        self.begin_diagnosis(exercise, of)
         self.run()
 
-    def begin_diagnosis(self, exercise: str = "", of: str = "", strictly: bool = False) -> None:
+    def begin_diagnosis(self, exercise: str = "", of: str = "") -> None:
         """The same, but a child that is missing is started by the first request: most diagnoses make none."""
-        self._enter(exercise, of, strictly)
+        self._enter(exercise, of)
         if self.has_solutions or not self._fits():
             self._lose()
         self.is_due = self.child is None
@@ -738,7 +803,8 @@ class Edited(Workspace):
     def __init__(self, of: Workspace, exercise: str, limits: Limits) -> None:
         """Raises NoDefinition if no cell, or more than one, defines the exercise."""
         super().__init__(of.parent, of.cells, of.deadline, prefetches=False, limits=limits)
-        self.left_out, self.worlds, self.seen_from = dict(of.left_out), of.worlds, of.seen_from
+        self.left_out = dict(of.left_out)
+        self._see_as(of)
         self.exercise, self.place = exercise, self._place_of(exercise)
 
     @property
@@ -759,8 +825,17 @@ class Edited(Workspace):
         if isinstance(problem := self.errors.get(self.place), Stopped):
             raise problem
         if runs and not problem:
-            self._request(child, {"op": "bind", "name": self.exercise}, seconds=self.limits.call)
+            self._request(child, _bind(self.exercise), seconds=self.limits.call)
         return runs and not problem
+
+
+def _bind(exercise: str) -> wire.Message:
+    """The request at a check cell, below the answer; `also` names what its checks build or call beside it."""
+    also: list[str] = []
+    with contextlib.suppress(CourseError):  # grading says so
+        checks = course.module_of(exercise, "checks")
+        also = [getattr(checks, "STANDS_FOR", exercise), *getattr(checks, "ALSO_BUILDS", ())]
+    return {"op": "bind", "name": exercise, "also": [name for name in also if name != exercise]}
 
 
 def listed(names: Sequence[str]) -> str:

@@ -8,6 +8,8 @@ from .. import course
 from . import hand_in_cell, prose
 from .read import SubmittedCell
 
+HIDDEN = re.compile(r"^[ \t]*### BEGIN HIDDEN TESTS\n.*?^[ \t]*### END HIDDEN TESTS[ \t]*$", re.M | re.S)
+MOST_OF = 0.6  # of a check's lines, by which a copy of it without marks that a student has changed is known
 ADDED = "This cell was missing from the submission and was put back."
 
 
@@ -55,13 +57,12 @@ def restore(
     A locked cell gets the course's text; what a student wrote there as text, or as prose in its code, follows in a cell
     of the student's own that does not run. Of duplicate cells the first counts and the others lose their grade id; a
     duplicate of locked code is dropped, but for such prose. A
-    missing graded or locked cell is added after the last cell that should precede it. `assignment` says which cells are
-    lessons.
+    missing graded or locked cell is added after the last cell that should precede it, a check where `_place_of_check`
+    says. A copy without marks has its checks where their texts are. `assignment` says which cells are lessons.
     """
-    by_id: dict[str | None, course.Cell] = {cell.grade_id: cell for cell in known}
+    submitted = list(submitted)
     cells, seen, code_cells = [], set(), 0
-    for cell in submitted:
-        claim = by_id.get(cell.grade_id)
+    for cell, claim in zip(submitted, _claims(submitted, known), strict=True):
         code_cells += cell.cell_type == "code"
         number = code_cells if cell.cell_type == "code" else 0
         if claim is None:
@@ -84,9 +85,45 @@ def restore(
             before = {c.grade_id for c in known[:position]}
             after = [i for i, c in enumerate(cells) if (c.known.grade_id if c.known else c.copy_of) in before]
             place = after[-1] + 1 if after else 0
+            if claim.exercise and claim.locked:
+                place = _place_of_check(cells, claim, place)
             source = claim.source if claim.locked else claim.blank
             cells.insert(place, RestoredCell(claim.cell_type, source, "", claim, added=True))
     return cells
+
+
+def _claims(submitted: Sequence[SubmittedCell], known: Sequence[course.Cell]) -> list[course.Cell | None]:
+    """For each cell the course's cell that it is, by its mark; of checks without any, the first cell with that text."""
+    by_id: dict[str | None, course.Cell] = {cell.grade_id: cell for cell in known}
+    claims = [by_id.get(cell.grade_id) for cell in submitted]
+    marked = {claim.grade_id for claim in claims if claim}
+    texts = {tuple(_check_lines(c)): c for c in known if c.exercise and c.locked and c.grade_id not in marked}
+    texts.pop((), None)
+    for index, cell in enumerate(submitted):
+        if claims[index] is None and cell.cell_type == "code":
+            claims[index] = texts.pop(tuple(prose.lines_of(cell.source)), None)
+    return claims
+
+
+def _check_lines(check: course.Cell) -> list[str]:
+    """The lines of a check cell as students get it."""
+    return prose.lines_of(HIDDEN.sub("", check.source))
+
+
+def _place_of_check(cells: Sequence[RestoredCell], check: course.Cell, place: int) -> int:
+    """Where a missing check cell goes: behind the last cell with most of its lines, else behind what it checks.
+
+    That is the cell for the answer, which ends at `place`, or without such a cell the last one that defines it.
+    """
+    lines = set(_check_lines(check))
+    own = [i for i, cell in enumerate(cells) if cell.known is None and cell.cell_type == "code"]
+    copies = [i for i in own if len(lines.intersection(prose.lines_of(cells[i].source))) >= MOST_OF * len(lines) > 0]
+    if copies:
+        return copies[-1] + 1
+    defines = re.compile(rf"^[ \t]*(?:class|def)[ \t]+{check.exercise}\b", re.MULTILINE)
+    defining = [i for i, cell in enumerate(cells) if cell.runs and defines.search(cell.source)]
+    is_there = any(cells[i].known for i in defining)
+    return place if is_there or not defining else defining[-1] + 1
 
 
 def _own_text(cell: SubmittedCell, claim: course.Cell) -> str:

@@ -6,6 +6,7 @@ import sys
 import pytest
 from conftest import ROOT, cell_of, hand_in, load
 
+from autograder.grading import workspace
 from autograder.mistakes import repair
 from autograder.verdict import Verdict
 
@@ -164,15 +165,119 @@ def test_a_check_cell_that_was_removed_is_where_the_answer_ends(grader, lesson, 
     assert outcome.full and len(outcome.notes) == (helpers_at == "above")
 
 
-def test_exercises_that_are_graded_in_their_places_have_a_child_each(grader, lesson, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "between, later, more",
+    [
+        ("pass", "F = scaled = 3\ndel nn", 0),  # names are given back
+        ("pass", "%reset -f", 0),
+        ("pass", "Scale.power = 3.0", 1),  # one child, since all that is changed was the same at all check cells
+        ("pass", "F.linear = None", 1),  # below each answer that uses it
+        ("F.linear = lambda x, w, b=None, linear=F.linear: linear(x, w, b)", "F.linear = None", 2),
+    ],
+)
+def test_few_children_serve_all_exercises(grader, lesson, tmp_path, monkeypatch, between, later, more):
     forks, fork = [], grader.parent.fork
     monkeypatch.setattr(grader.parent, "fork", lambda: forks.append(1) or fork())
-    for later in ("pass", "F = 3"):
-        lesson["cells"].append(code(later))
-        forks.clear()
-        graded(grader, lesson, tmp_path)
-        usual = usual if later != "pass" else len(forks)  # noqa: F821  the first round sets it
-    assert usual < len(forks) <= usual + 6  # exercises of the lesson
+    monkeypatch.setattr(grader, "_learn_what_pays", lambda seed: None)  # in a child of its own
+    lesson["cells"].insert(lesson["cells"].index(cell_of(lesson, "Head-solution")), code(between))
+    lesson["cells"].append(code(later))
+    assert graded(grader, lesson, tmp_path).verdict.full
+    assert len(forks) == 1 + more
+
+
+def test_an_exercise_is_not_graded_again_and_again_if_cells_take_long(grader, lesson, tmp_path, monkeypatch):
+    """The verdict comes in time, and says of which exercises the cells were not run again."""
+    monkeypatch.setattr(workspace, "AGAIN", 0.0)
+    lesson["cells"].append(code("Scale.power = 3.0\nF = None"))
+    result = graded(grader, lesson, tmp_path).verdict
+    assert not result.exercise("masked_weights").full
+    (note,) = [note for note in result.exercise("masked_weights").notes if "Scale" in note or "too long" in note]
+    assert "Your cells take too long to run them again for `masked_weights`" in note
+    assert result.exercise("padding_mask").full and result.exercise("causal_mask").full
+
+
+LASTING = {
+    "a function of torch's": "F.linear = lambda x, w, b=None: x[..., :1] * 0",
+    "an operator of tensors": "torch.Tensor.__matmul__ = lambda self, other: torch.matmul(self, other) * 2",
+    "a layer's call": "nn.Linear.__call__ = lambda self, x: x",
+    "a module's new method": "nn.Module.float = nn.Module.__getattr__ = None",
+    "an initialization": "torch.nn.init.kaiming_uniform_ = lambda t, a=0, **k: t.data.zero_()",
+    "a hook on all modules": (
+        "from torch.nn.modules.module import register_module_forward_hook\n"
+        "register_module_forward_hook(lambda module, args, output: output.detach())"
+    ),
+    "a mode that is on": (
+        "from torch.overrides import TorchFunctionMode\nclass Loud(TorchFunctionMode):\n"
+        "    def __torch_function__(self, func, types, args=(), kwargs=None):\n"
+        "        raise RuntimeError(func)\nLoud().__enter__()"
+    ),
+    "inference": "torch.inference_mode().__enter__()",
+    "deterministic": "torch.use_deterministic_algorithms(True)\ntorch.set_default_dtype(torch.float64)",
+    "recursion": "import sys\nsys.setrecursionlimit(70)",
+    "no gradients": "torch._C._set_grad_enabled(False)\ntorch.set_default_device('meta')",
+}
+
+
+@pytest.mark.parametrize("later", LASTING.values(), ids=LASTING)
+def test_what_a_later_cell_does_to_torch_takes_no_points(grader, lesson, tmp_path, later):
+    lesson["cells"].append(code(later))
+    verdict = graded(grader, lesson, tmp_path).verdict
+    assert verdict.full and len(verdict.exercises) > 4
+
+
+def test_what_checks_build_beside_the_answer_is_as_it_was(grader, tmp_path):
+    lesson = load(ROOT / "solutions" / "04_multi_head_attention" / "04_multi_head_attention.ipynb")
+    lesson["cells"].append(code("del F, nn\nMultiHeadAttention.forward = None"))
+    path = hand_in(lesson, tmp_path, "04_multi_head_attention.ipynb")
+    (outcome,) = grader.grade_file(path, "load_from_torch", 7).verdict.exercises
+    assert outcome.full
+
+
+def unmarked(lesson):
+    for cell in lesson["cells"]:
+        cell["metadata"] = {}
+        cell.pop("id", None)
+    lesson["nbformat_minor"] = 4
+
+
+def with_longer_checks(lesson):
+    unmarked(lesson)
+    for cell in lesson["cells"]:
+        if "The visible check passes." in "".join(cell["source"]):
+            cell["source"] = "".join(cell["source"]) + "\nprint('and mine as well')"
+
+
+def without_checks(lesson):
+    unmarked(lesson)
+    lesson["cells"] = [c for c in lesson["cells"] if "The visible check passes." not in "".join(c["source"])]
+
+
+@pytest.mark.parametrize("copied", [unmarked, with_longer_checks, without_checks])
+def test_a_copy_without_marks_is_graded_in_its_places_as_well(grader, lesson, tmp_path, copied):
+    copied(lesson)
+    lesson["cells"].append(code("F = 5\ndef scaled(x, by):\n    return x"))
+    verdict = graded(grader, lesson, tmp_path).verdict
+    assert verdict.full and len(verdict.exercises) > 4
+
+
+SLOW = "import time\nclass Slow:\n    def {name}(self{more}):\n        time.sleep(30)\n{rest}\nTABLE = Slow()"
+ODD = {
+    "asked for anything": SLOW.format(name="__getattribute__", more=", name", rest=""),
+    "asked for its class": SLOW.format(name="kind", more="", rest="    __class__ = property(kind)"),
+    "asked for what it holds": SLOW.format(name="kind", more="", rest="    __dict__ = property(kind)"),
+    "asked for its length": SLOW.format(name="__len__", more="", rest="    __iter__ = __eq__ = __hash__ = __len__"),
+    "large": "TABLE = list(range(8_000_000))",
+    "many texts": "TABLE = {str(i): [i] for i in range(500_000)}",
+}
+
+
+@pytest.mark.parametrize("table", ODD.values(), ids=ODD)
+def test_no_object_makes_grading_slow(grader, lesson, tmp_path, table):
+    lesson["cells"].insert(1, code(table))
+    cell = cell_of(lesson, "masked_weights-solution")
+    cell["source"] = ANSWER.replace("    allowed", "    TABLE\n    allowed", 1)
+    result = graded(grader, lesson, tmp_path)
+    assert result.verdict.full and not result.stopped
 
 
 def test_notes_are_kept_in_the_record(grader, lesson, tmp_path):

@@ -1,11 +1,15 @@
 """What later cells change of what an answer reaches: found in a process of the test's own, without a sandbox."""
 
 import dis
+import math
 import subprocess
 import sys
 import types
 
+import numpy as np
 import pytest
+import torch
+from conftest import ROOT
 
 from autograder.sandbox.inside import worlds
 
@@ -123,6 +127,50 @@ CHANGED = {
     ),
     "instance": ("class Inner:\n    f = helper\nanswer = Inner().f", "SCALE = 1", {"SCALE": "redefined"}),
 }
+CHANGED |= {
+    "call of a metaclass": (
+        "class Meta(type):\n    def __call__(cls, *args): return 1\nclass answer(metaclass=Meta): pass",
+        "Meta.__call__ = None",
+        None,
+    ),
+    "own file, not imported yet": (
+        "open('own.py', 'w').write('SIZE = 1')\ndef answer(x):\n    import own\n    return own.SIZE",
+        "open('own.py', 'w').write('SIZE = 22')",
+        {},
+    ),
+    "module of another name": (
+        "def answer(x):\n    import math as m\n    return m.pi",
+        "import sys\nsys.modules['math'] = None",
+        None,
+    ),
+    "module imported from": (
+        "def answer(x):\n    from math import pi\n    return pi",
+        "import sys, types\nsys.modules['math'] = types.SimpleNamespace(pi=3)",
+        None,
+    ),
+    "file in a folder": (
+        "os.makedirs('data/more', exist_ok=True)\nopen('data/more/x', 'w').write('1')\n"
+        "def answer(x): return np.load('data/more/x')",
+        "open('data/more/x', 'w').write('22')",
+        {},
+    ),
+    "file whose name is given": (
+        "from pathlib import Path\ndef answer(x): return Path('x').read_text()",
+        "Path('x').write_text('1')",
+        {},
+    ),
+    "by eval": ("def answer(x): return eval('LI' + 'ST')", "LIST.append(2)", {}),
+    "by eval of another name": ("look = eval\ndef answer(x): return look('LI' + 'ST')", "LIST.append(2)", {}),
+    "by a text that is made": ("def answer(x): return globals()[f'LIS{x}']", "LIST.append(2)", {}),
+    "by its own module": (
+        "import sys\ndef answer(x): return getattr(sys.modules[__name__], x)",
+        "LIST.append(2)",
+        None,
+    ),
+    "by its module, imported": ("import importlib\ndef answer(x): return importlib.import_module('__main__')", "", {}),
+    "by its frame": ("import sys\ndef answer(x): return sys._getframe().f_globals['LIST']", "LIST.append(2)", {}),
+    "by a function's names": ("def answer(x): return answer.__globals__['LIST']", "LIST.append(2)", {}),
+}
 UNCHANGED = {
     "nothing": ("def answer(x): return helper(x)", "pass"),
     "other names": ("def answer(x): return helper(x)", "mask = 1\ndef other(): pass\nfor i in range(3): pass"),
@@ -134,17 +182,112 @@ UNCHANGED = {
     "used for a model": ("def answer(x): return nn.Linear(2, 2)(x)", "nn.Linear(3, 3)(torch.ones(3))"),
     "abstract": ("import abc\nclass answer(abc.ABC):\n    @abc.abstractmethod\n    def f(self): pass", "x = 1"),
     "the same again": ("def answer(x): return F.softmax(x)", "import torch.nn.functional as F"),
+    "a file, and no code reads any": ("def answer(x): return x", "open('x', 'w').write('1')"),
+    "a module imported for the first time": (
+        "def answer(x):\n    import wave\n    return wave",
+        "import wave",
+    ),
+    "a long list of numbers": ("MANY = list(range(50_000))\ndef answer(x): return MANY", "pass"),
+    "a patch that is taken back": (
+        "def answer(x): return F.relu(x)",
+        "sigmoid = F.sigmoid\nF.sigmoid = None\nF.sigmoid = sigmoid",
+    ),
     "a local of that name": ("def answer(x):\n    SCALE = 1\n    return SCALE", "SCALE = 3"),
 }
+
+
+# what changes a library below all that an answer names
+PATCHES = {
+    "function": (torch.nn.functional, "linear"),
+    "operator": (torch.Tensor, "__matmul__"),
+    "method": (torch.nn.Module, "__call__"),
+    "method of a layer": (torch.nn.Linear, "extra_repr"),
+    "new method of a layer": (torch.nn.Linear, "__call__"),
+    "class of a base": (torch.nn.modules.batchnorm._NormBase, "reset_parameters"),
+    "initialization": (torch.nn.init, "kaiming_uniform_"),
+    "step of an optimizer": (torch.optim.AdamW, "step"),
+    "function of torch": (torch, "baddbmm"),
+    "numpy": (np, "tril"),
+    "mathematics": (math, "sqrt"),
+}
+
+
+@pytest.mark.parametrize("owner, name", PATCHES.values(), ids=PATCHES)
+def test_what_is_changed_below_all_names_is_found(place, monkeypatch, owner, name):
+    exec(BEFORE + "def answer(x): return helper(x)", place)
+    points = worlds.Checkpoints(place)
+    points.make("answer", place)
+    assert not points.compared()["worlds"]["answer"]["apart"]
+    monkeypatch.setattr(owner, name, lambda *given: None, raising=False)
+    found = points.compared()["worlds"]["answer"]
+    assert found["apart"] and len(found["names"]) == 1
+    monkeypatch.undo()
+    assert not points.compared()["worlds"]["answer"]["apart"]
+
+
+SETTINGS = {
+    "hook": "hook = torch.nn.modules.module.register_module_forward_hook(print)",
+    "hook of parameters": "hook = torch.nn.modules.module.register_module_parameter_registration_hook(print)",
+    "mode of functions": "mode = torch.overrides.BaseTorchFunctionMode()\nmode.__enter__()",
+    "mode of operations": (
+        "from torch.utils._python_dispatch import TorchDispatchMode\nmode = TorchDispatchMode()\nmode.__enter__()"
+    ),
+    "inference": "mode = torch.inference_mode()\nmode.__enter__()",
+    "deterministic": "torch.use_deterministic_algorithms(True)",
+    "saved tensors": "mode = torch.autograd.graph.save_on_cpu()\nmode.__enter__()",
+    "errors of NumPy": "old = np.seterr(all='raise')",
+    "recursion": "import sys\nold = sys.getrecursionlimit()\nsys.setrecursionlimit(700)",
+}
+
+
+@pytest.mark.parametrize("later", SETTINGS.values(), ids=SETTINGS)
+def test_settings_of_the_process_are_seen(later):
+    """In a process of its own, since they would last."""
+    program = (
+        f"from autograder.sandbox.inside import worlds\nnames = {{'__name__': '__main__'}}\nexec({BEFORE!r}, names)\n"
+        "points = worlds.Checkpoints(names)\nexec('def answer(x): return helper(x)', names)\n"
+        "points.make('answer', names)\nassert not points.compared()['worlds']['answer']['apart']\n"
+        f"exec({later!r}, names)\nassert points.compared()['worlds']['answer']['apart']\nimport os\nos._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
+def test_what_checks_build_beside_an_answer_is_reached(place):
+    exec(BEFORE, place)
+    points = worlds.Checkpoints(place)
+    exec("class Base: pass\ndef answer(x): return x", place)
+    points.make("answer", place, ["Base"])
+    exec("Base.factor = 4", place)
+    assert points.compared()["worlds"]["answer"]["apart"]
+
+
+def test_names_go_back_to_what_they_meant(place):
+    exec(BEFORE, place)
+    points = worlds.Checkpoints(place)
+    exec("def answer(x): return sum([helper(x), 1])", place)
+    points.make("answer", place)
+    exec("SCALE, sum, hex = 9.0, None, None\ndef helper(): pass\ndef later(): return 7\ndel nn", place)
+    points.enter("answer")
+    assert place["answer"](2) == 5.0 and place["later"]() == 7 and "nn" in place and "hex" not in place
+    points.enter("")
+    assert place["SCALE"] == 9.0 and place["sum"] is None and "nn" not in place
+
+
+def test_the_first_checkpoint_counts(place):
+    """Other code for an answer is tried with the names that the student's had."""
+    points = worlds.Checkpoints(place)
+    exec("A = 1\ndef answer(): return A", place)
+    points.make("answer", place)
+    exec("A = 2", place)
+    points.make("answer", place)
+    points.enter("answer")
+    assert place["A"] == 1
 
 
 @pytest.fixture
 def place(monkeypatch, tmp_path):
     """An empty folder and an empty notebook, as a child has them; what cells patch is as before afterwards."""
     import builtins
-    import math
-
-    import torch
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(math, "pi", math.pi)
@@ -175,7 +318,9 @@ def compared(names, answer, later):
 @pytest.mark.parametrize("answer, later, named", CHANGED.values(), ids=CHANGED)
 def test_what_a_later_cell_changes_is_found(place, answer, later, named):
     found = compared(place, answer, later)
-    assert found["apart"]
+    by_name = set((named or {}).values()) & {"redefined", "deleted"}
+    assert found["moved"] if by_name else found["apart"]  # names are given back, objects are not
+    assert not (by_name and found["apart"])
     if named is not None:
         assert {name: did for name, did, _ in found["names"]} == named
     assert all(cell in ("", "code cell 9") for _, _, cell in found["names"])
@@ -225,6 +370,10 @@ HOSTILE = {
     "has a class that lies": "class Odd:\n    __class__ = property(lambda self: 1 / 0)\nHELD = Odd()",
     "has a dict that is none": "class Odd:\n    __dict__ = 3\nHELD = Odd()",
     "is wide": "HELD = [object() for _ in range(100_000)]",
+    "is very long": "HELD = list(range(8_000_000))",
+    "is slow to ask": "import time\nclass Odd:\n    def __getattribute__(self, n): time.sleep(99)\nHELD = Odd()",
+    "is slow to be read": "import time\nclass Odd(type):\n    mro = lambda cls: time.sleep(0) or type.mro(cls)\n"
+    "    __basicsize__ = property(lambda cls: time.sleep(99))\nclass Held(metaclass=Odd): pass\nHELD = Held()",
     "compares as it likes": "class Odd:\n    def __eq__(self, other): raise KeyError\nHELD = {1: Odd()}",
 }
 
@@ -238,7 +387,7 @@ def test_odd_objects_do_no_harm(place, held):
     exec("SCALE = 3", place)
     points.after("code cell 9")
     found = points.compared()["worlds"]["answer"]
-    assert found["apart"] and sum(len(point.states) for point in points.made.values()) <= worlds.MOST_OBJECTS
+    assert found["moved"] and sum(len(point.states) for point in points.made.values()) <= worlds.MOST_OBJECTS
 
 
 def test_variables_are_those_that_python_looks_up():
@@ -250,4 +399,5 @@ def test_variables_are_those_that_python_looks_up():
         for code in waiting:
             waiting += [part for part in code.co_consts if isinstance(part, types.CodeType)]
             expected = {i.argval for i in dis.get_instructions(code) if i.opname in lookups}
-            assert worlds.variables_of(code) == expected
+            imports = {i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME"}
+            assert worlds.looked_up_by(code) == (expected, imports)

@@ -34,6 +34,7 @@ def warm_up() -> None:
     abilities.set_up()
     _shell = shells.Shell.instance()
     _shell.enable_pictures()
+    worlds.Libraries()  # finds the classes to look at once
     _shell.run_one("pass", "nothing")  # IPython's work for its first cell, which each child would repeat
 
 
@@ -71,7 +72,7 @@ class Line:
 
 
 def serve(sock: socket.socket) -> None:
-    """Answer requests until the socket closes: `cell`, `bind`, `worlds`, and those of RequestHandler."""
+    """Answer requests until the socket closes: `cell`, `bind`, `worlds`, `enter`, and those of RequestHandler."""
     say_hello(sock)
     line = Line(sock)
     unavailable.install()
@@ -102,7 +103,10 @@ def serve(sock: socket.socket) -> None:
                 checkpoints.after(request["name"])
             elif request["op"] == "bind":
                 bench.bind(request["name"])
-                checkpoints.make(request["name"], bench.bound)
+                checkpoints.make(request["name"], bench.bound, request.get("also", ()))
+                reply = {"ok": True}
+            elif request["op"] == "enter":
+                checkpoints.enter(request["name"])
                 reply = {"ok": True}
             elif request["op"] == "worlds":
                 reply = checkpoints.compared()

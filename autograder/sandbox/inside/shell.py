@@ -253,7 +253,9 @@ class Shell(InteractiveShell):
         self.outputs.start()
         unavailable.pop_messages()
         self.cell_name = name
-        there = {one: isinstance(value, ModuleType) for one, value in self.user_ns.items() if not one.startswith("_")}
+        there = {
+            one: issubclass(type(value), ModuleType) for one, value in self.user_ns.items() if not one.startswith("_")
+        }
         source = self._with_magics_that_are_there(source)
         streams = sys.stdout, sys.stderr, sys.stdin
         sys.stdout, sys.stderr = _Stream(self.outputs, "stdout"), _Stream(self.outputs, "stderr")

@@ -3,18 +3,27 @@
 A checkpoint notes, at the check cell, everything that the answer reaches: the names that its code may look up, and
 what lies behind them, each object with what it holds. After the last cell the same is read once more. What cannot be
 looked into (a generator, an object of an extension module) counts as changed: grading in place then costs time, and
-nothing else. The submission's code can deceive this module, but only about which of its own two states is graded.
+nothing else. What a name meant can be given back to it (`Checkpoints.enter`); what an object was cannot, so a child
+that runs no further serves such an exercise. The submission's code can deceive this module, but only about which of
+its own states is graded.
 """
 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import dis
 import enum
 import functools
+import importlib
+import inspect
+import math
+import operator
 import os
 import random
+import signal
 import sys
+import threading
 import types
 import zlib
 from collections import deque
@@ -22,16 +31,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 import torch
+import torch.nn.init
+import torch.nn.modules.module
+import torch.overrides
+from torch.utils._device import DeviceContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from . import wire
 
 MOST_OBJECTS = 5000  # that one answer reaches: lessons' answers reach fewer than 300
 MOST_BYTES = 2**22  # of tensors and arrays that are compared by content, for each answer: 1 ms
+MOST_ITEMS = 100_000  # of one list, dict or set: reading them takes 2 ms
+MOST_FILES = 1000  # that are looked at, in all folders
+SECONDS = 1.0  # that an object's own code may take at one check cell, or at the comparison
 MOST_CHANGES, MOST_NAME = 20, 100  # that are named for one answer, and characters of a name
-DEFINED, REDEFINED, DELETED, CHANGED = DID = "defined", "redefined", "deleted", "changed"  # what a later cell did
+# what a later cell did; "patched": it changed a library, below what an answer names
+DEFINED, REDEFINED, DELETED, CHANGED, PATCHED = DID = "defined", "redefined", "deleted", "changed", "patched"
 MISSING = object()  # in place of what a name meant when it meant nothing
 OWN = frozenset(("_", "__", "___", "In", "Out", "exit", "quit", "get_ipython"))  # names that IPython sets itself
 LEAVES = (
@@ -40,9 +57,19 @@ LEAVES = (
     *(types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType),
     *(torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size, numpy.dtype, enum.Enum),
 )
+PLAIN = frozenset(LEAVES)
+BUILT_IN = frozenset(vars(builtins))
+# with these, code may look up whatever it likes
+REACH_ANY = (
+    *(eval, exec, compile, globals, __import__, importlib.import_module, importlib.reload),
+    *(sys._getframe, inspect.currentframe, inspect.stack),
+)
+DYNAMIC = {"__globals__", "f_globals", "f_locals", "f_back", "gi_frame", "get_ipython", "user_ns", "user_global_ns"}
+SHARED = (torch.Tensor, torch.nn.Module, builtins)  # used without being named
 # in the dicts of classes and modules: what Python makes when it is asked for it, and what no answer looks at
 UNSEEN = {"__dict__", "__weakref__", "__annotations__", "__annotate_func__", "__annotations_cache__", "_abc_impl"}
 UNSEEN |= {"__builtins__", "__spec__", "__loader__"}
+IMPORT = dis.opmap["IMPORT_NAME"]
 # opcodes that look up a variable, each with the bits of its argument that are no part of the name's number
 LOADS = {dis.opmap["LOAD_GLOBAL"]: 1, dis.opmap["LOAD_NAME"]: 0}
 LOADS |= {dis.opmap[name]: 0 for name in ("LOAD_FROM_DICT_OR_GLOBALS",) if name in dis.opmap}
@@ -63,8 +90,9 @@ class Unknown(Exception):
 class Checkpoint:
     """What the answer to an exercise reaches, as it was when this was made."""
 
-    def __init__(self, names: dict[str, Any], exercise: str, answer: object) -> None:
+    def __init__(self, names: dict[str, Any], roots: dict[str, Any], libraries: Libraries) -> None:
         self.names = names
+        self.libraries, self.of_libraries = libraries, libraries.look()
         self.all = dict(names)
         self.known: dict[str, Any] = {}  # what the variables meant that code may look up
         self.states: dict[int, tuple[Any, str, State]] = {}  # by id: an object, the name that leads to it, its state
@@ -72,16 +100,18 @@ class Checkpoint:
         # what was in it
         self.outer: dict[int, tuple[Any, str, dict[str, Any]]] = {}
         self.variables: set[str] = set()  # that code looks up
+        self.imports: dict[str, Any] = {}  # the modules that code imports, as `sys.modules` had them
         self.texts: set[str] = set()  # constants in code that may be names: for getattr and globals()
         self.attributes: set[str] = set()  # names in code, of whatever they are
         self.is_whole = True  # whether all could be looked into
         self.bytes = 0
-        self.waiting: deque[tuple[Any, str]] = deque([(answer, exercise)])
-        for shared in (torch.Tensor, torch.nn.Module, builtins):  # used without being named
+        self.waiting: deque[tuple[Any, str]] = deque((answer, name) for name, answer in roots.items())
+        for shared in SHARED:
             self._visit_outer(shared, shared.__name__)
         try:
-            self._reach()
-        except Exception:  # an object's own code may raise anything
+            with at_most(SECONDS):
+                self._reach()
+        except (Exception, TooLong):  # an object's own code may raise anything
             self.is_whole = False
         self.around = self._around()
 
@@ -93,6 +123,7 @@ class Checkpoint:
                 self._visit(*self.waiting.popleft())
             for name in (self.variables | self.texts) - self.known.keys() - OWN:
                 self.known[name] = value = self.names.get(name, MISSING)
+                value = vars(builtins).get(name, MISSING) if value is MISSING else value
                 if value is not MISSING:
                     self.waiting.append((value, name))
             for name in self.attributes & sys.modules.keys():  # a function may import it
@@ -118,15 +149,18 @@ class Checkpoint:
 
         Of a class all that it has counts, else what code asks for.
         """
-        self.outer.setdefault(id(owner), (owner, root, dict(vars(owner)) if isinstance(owner, type) else {}))
+        self.outer.setdefault(id(owner), (owner, root, dict(dict_of_class(owner)) if isinstance(owner, type) else {}))
 
     def _visit(self, thing: Any, root: str) -> None:
         kind = type(thing)
         if issubclass(kind, LEAVES) or self._is_known(thing):
             return
+        if any(thing is one for one in REACH_ANY):
+            self.is_whole = False
+            return
         if len(self.states) >= MOST_OBJECTS:
             raise Unknown
-        if issubclass(kind, types.ModuleType) and not self._is_own(vars(thing)):
+        if issubclass(kind, types.ModuleType) and not self._is_own(dict_of(thing)):
             self._visit_outer(thing, root)
             return
         if issubclass(kind, type) and not self._is_own_class(thing):
@@ -143,12 +177,16 @@ class Checkpoint:
             self.is_whole = False
             return
         self.states[id(thing)] = thing, root, state
-        self.waiting += [(ref, root) for ref in state.refs]
+        self.waiting += [(ref, root) for ref in state.refs if type(ref) not in PLAIN]
 
     def _read(self, code: types.CodeType) -> None:
         """Note the names in a function's code, and in that of the functions in it."""
-        self.variables.update(variables_of(code))
+        variables, imports = looked_up_by(code)
+        self.variables.update(variables)
+        self.imports |= {name: sys.modules.get(name, MISSING) for name in imports - self.imports.keys()}
         self.attributes.update(code.co_names)
+        if not DYNAMIC.isdisjoint(code.co_names) or {"sys", "modules"} <= self.attributes:
+            self.is_whole = False
         for part in code.co_consts:
             if isinstance(part, types.CodeType):
                 self._read(part)
@@ -162,13 +200,15 @@ class Checkpoint:
             return True
         if isinstance(file := names.get("__file__"), str):
             return os.path.abspath(file).startswith(os.getcwd() + os.sep)
-        return vars(sys.modules.get(str(names.get("__name__")), object)) is not names
+        module = sys.modules.get(str(names.get("__name__")))
+        return not issubclass(type(module), types.ModuleType) or dict_of(module) is not names
 
     def _is_own_class(self, kind: type) -> bool:
-        module = vars(kind).get("__module__")
-        if module is None or module == self.names.get("__name__"):
-            return module is not None
-        return module not in sys.modules or self._is_own(vars(sys.modules[module]))
+        name = dict_of_class(kind).get("__module__")
+        if name is None or name == self.names.get("__name__"):
+            return name is not None
+        module = sys.modules.get(name) if type(name) is str else None
+        return not issubclass(type(module), types.ModuleType) or self._is_own(dict_of(module))
 
     def _state(self, thing: Any) -> State:
         """What an object holds. Raises Unknown, or whatever the object's own code raises."""
@@ -198,7 +238,7 @@ class Checkpoint:
                 flat = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1)
                 content = self._sum(flat.view(torch.uint8).numpy())
             grad = tensor.grad if tensor.is_leaf else None
-        return State((type(tensor), tensor.__dict__, grad), (facts, version, content))
+        return State((type(tensor), dict_of(tensor), grad), (facts, version, content))
 
     def _sum(self, array: numpy.ndarray) -> int:
         """A checksum of an array's bytes. Raises Unknown beyond MOST_BYTES."""
@@ -210,7 +250,7 @@ class Checkpoint:
     # --- what has changed -------------------------------------------------------------------------
 
     def changes(self, by: dict[str, str]) -> wire.Message:
-        """What has changed of all this since: "apart" says whether anything has, or may have.
+        """What has changed of all this since: "apart" says whether any object has, or may have.
 
         "names" lists [name, what a later cell did to it, this cell or ""], as far as this is certain. `by` tells which
         cell was the last to give a name another meaning. "moved" says whether any name of the notebook's means
@@ -219,20 +259,40 @@ class Checkpoint:
         now = self.names
         other = {n for n, value in self.known.items() if now.get(n, MISSING) is not value}
         redefined = {n for n in other if self.known[n] is not MISSING or n in vars(builtins)}
-        changed = self._changed_inside() - redefined
+        try:
+            with at_most(SECONDS):
+                changed = self._changed_inside() - redefined
+        except TooLong:
+            changed, self.is_whole = set[str](), False
+        libraries = self.libraries.changed_since(self.of_libraries)
         did = {n: DEFINED for n in other - redefined} | dict.fromkeys(changed, CHANGED)
         did |= {n: REDEFINED if n in now else DELETED for n in redefined}
+        did |= dict.fromkeys(libraries if not changed else (), PATCHED)
         certain = sorted(did.keys() - (self.texts - self.variables))[:MOST_CHANGES]
-        moved = (n for n, value in self.all.items() if n not in OWN and now.get(n, MISSING) is not value)
+        moved = {n for n, value in self.all.items() if n not in OWN and now.get(n, MISSING) is not value}
+        moved |= (BUILT_IN & now.keys()) - self.all.keys()
         return {
-            "apart": bool(redefined or changed or self.around != self._around() or not self.is_whole),
+            "apart": bool(changed or libraries or self._imports_others() or self.around != self._around())
+            or not self.is_whole,
             "names": [[n, did[n], by.get(n, "") if n in other else ""] for n in certain if len(n) <= MOST_NAME],
             "moved": any(not name.startswith("_i") for name in moved),
         }
 
+    def _imports_others(self) -> bool:
+        """Whether an import in the code finds another module now; that it has been made meanwhile changes nothing."""
+        return any(before is not MISSING and sys.modules.get(n) is not before for n, before in self.imports.items())
+
     def _around(self) -> list[object]:
-        """What code may read of the process: its files and its environment."""
-        return [read() for names, read in READ.items() if self.attributes & names]
+        """What code may read of the process: its files, if only to import them, and its environment."""
+        imports = MISSING in self.imports.values()
+        return [read() for names, read in READ.items() if self.attributes & names or (imports and read is _files)]
+
+    def give_names(self, last: dict[str, Any]) -> None:
+        """Let all names mean what they meant here. What was not defined yet is as it is in the end, in `last`."""
+        hidden = BUILT_IN - self.all.keys()  # defined later, a name would hide Python's own
+        given = {n: value for n, value in last.items() if n not in hidden} | self.all
+        self.names.clear()
+        self.names.update(given)
 
     def _changed_inside(self) -> set[str]:
         """The names that lead to objects which hold something else now."""
@@ -248,10 +308,37 @@ class Checkpoint:
         for owner, root, seen in self.outer.values():
             for name, value in seen.items():
                 now = _names_in(owner).get(name, MISSING)
-                is_imported_late = value is MISSING and isinstance(now, types.ModuleType)
+                is_imported_late = value is MISSING and issubclass(type(now), types.ModuleType)
                 if now is not value and not is_imported_late and name not in UNSEEN:
                     found.add(root)
         return found
+
+
+class Libraries:
+    """What the libraries have that answers use below the names in their code, and settings of the whole process.
+
+    Each state that was seen has a number; usually there is one.
+    """
+
+    def __init__(self) -> None:
+        self.owners = _owners()
+        self.seen: list[tuple[list[dict[str, Any]], object]] = []
+
+    def look(self) -> int:
+        """The number of the state that they are in."""
+        settings = _settings()
+        for number, (before, others) in reversed(list(enumerate(self.seen))):
+            if others == settings and all(map(_has_same, before, self.owners)):
+                return number
+        self.seen.append(([dict(dict_of(owner)) for owner in self.owners], settings))
+        return len(self.seen) - 1
+
+    def changed_since(self, number: int) -> set[str]:
+        """What has changed since the state of that number, by short names: "Tensor", "torch"."""
+        before, settings = self.seen[number]
+        others = {"torch"} if settings != _settings() else set[str]()
+        differ = (owner for then, owner in zip(before, self.owners, strict=True) if not _has_same(then, owner))
+        return others | {str(owner.__name__).partition(".")[0] for owner in differ}
 
 
 class Checkpoints:
@@ -259,15 +346,35 @@ class Checkpoints:
 
     def __init__(self, names: dict[str, Any]) -> None:
         self.names = names
+        self.libraries = Libraries()
         self.made: dict[str, Checkpoint | None] = {}  # None: it was not defined at its check cell
         self.by: dict[str, str] = {}
         self.before: dict[str, Any] = {}
+        self.last: dict[str, Any] | None = None  # what names mean after the last cell
 
-    def make(self, exercise: str, answers: dict[str, Any]) -> None:
-        """Make the checkpoint of an exercise, at its check cell."""
-        is_there = exercise in answers
-        self.made[exercise] = Checkpoint(self.names, exercise, answers[exercise]) if is_there else None
+    def make(self, exercise: str, answers: dict[str, Any], also: Iterable[str] = ()) -> None:
+        """Make the checkpoint of an exercise, at its check cell; its checks ask for other names, too: `also`.
+
+        The first one counts: where an answer is tried again with other code, names go back to what they first meant.
+        """
+        if exercise in self.made:
+            return
+        others = {name: {**self.names, **answers}.get(name) for name in also}
+        roots = {exercise: answers[exercise], **others} if exercise in answers else {}
+        self.made[exercise] = Checkpoint(self.names, roots, self.libraries) if roots else None
         self.before = dict(self.names)
+
+    def enter(self, exercise: str) -> None:
+        """Let all names mean what they meant at the check cell of an exercise; "" for what they mean in the end.
+
+        No cell may run after this but those that try other code for the same exercise.
+        """
+        self.last = dict(self.names) if self.last is None else self.last
+        if point := self.made.get(exercise):
+            point.give_names(self.last)
+        else:
+            self.names.clear()
+            self.names.update(self.last)
 
     def after(self, cell: str) -> None:
         """Note which names mean something else after a cell than before. Before the first checkpoint nobody asks."""
@@ -286,15 +393,85 @@ class Checkpoints:
         return {"ok": True, "worlds": found}
 
 
-def variables_of(code: types.CodeType) -> set[str]:
-    """The names that code looks up as variables outside itself; other names in it are of attributes and modules."""
-    found, more = set[str](), 0
+class TooLong(BaseException):
+    """An object's own code took too long. No Exception, so that this code does not catch it."""
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise TooLong in the body after so many seconds. An alarm that is set already goes off later, if at all."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread alone
+        return
+
+    def stop(*given: object) -> None:
+        raise TooLong
+
+    handler = signal.signal(signal.SIGALRM, stop)
+    waiting, again = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler if handler is not None else signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, waiting, again)
+
+
+def looked_up_by(code: types.CodeType) -> tuple[set[str], set[str]]:
+    """The names that code looks up as variables outside itself, and those of modules that it imports.
+
+    Other names in it are of attributes.
+    """
+    found, imports, more = set[str](), set[str](), 0
     for opcode, argument in zip(code.co_code[::2], code.co_code[1::2], strict=True):
         number = more | argument
         more = number << 8 if opcode == dis.EXTENDED_ARG else 0
         if opcode in LOADS:
             found.add(code.co_names[number >> LOADS[opcode]])
-    return found
+        elif opcode == IMPORT:
+            imports.add(code.co_names[number])
+    return found, imports
+
+
+@functools.cache
+def _owners() -> list[Any]:
+    """The modules that answers use, with the classes that they have of their own and the bases of these."""
+    shown = (torch.nn, torch.optim, torch)
+    classes = {kind for module in shown for kind in dict_of(module).values() if isinstance(kind, type)}
+    bases = {base for kind in classes for base in type.mro(kind)}
+    return [*LIBRARIES, *sorted((kind for kind in bases if _is_of_torch(kind)), key=id)]
+
+
+def _is_of_torch(kind: type) -> bool:
+    """Whether a class can be changed, as one in Python can, and is torch's."""
+    module = dict_of_class(kind).get("__module__")
+    return kind in SHARED or (isinstance(module, str) and module.startswith(("torch.nn.", "torch.optim.")))
+
+
+def _has_same(before: dict[str, Any], owner: Any) -> bool:
+    """Whether a module or a class has what it had; a module that was imported meanwhile does not count."""
+    now = dict_of(owner)
+    if len(now) == len(before) and all(map(operator.is_, before.values(), now.values())):
+        return True
+    other = [n for n in before.keys() | now.keys() if before.get(n, MISSING) is not now.get(n, MISSING)]
+    return all(n in UNSEEN or (n not in before and issubclass(type(now[n]), types.ModuleType)) for n in other)
+
+
+def _saved_by() -> object:
+    """The hooks that are called for each tensor that is kept for gradients, or None."""
+    return torch._C._autograd._top_saved_tensors_default_hooks(True)
+
+
+def _settings() -> object:
+    """The settings of the process that no check sets itself, as values that can be compared."""
+    of_modules = vars(torch.nn.modules.module).items()
+    hooks = [tuple(held) for name, held in of_modules if name.startswith("_global_") and isinstance(held, dict)]
+    modes = [id(mode) for mode in torch.overrides._get_current_function_mode_stack() if type(mode) is not DeviceContext]
+    return (
+        *(hooks, modes, torch._C._len_torch_dispatch_stack(), torch.is_inference_mode_enabled()),
+        *(torch.are_deterministic_algorithms_enabled(), _saved_by() is None),
+        *(sys.getrecursionlimit(), id(sys.gettrace()), id(sys.getprofile()), sorted(numpy.geterr().items())),
+    )
 
 
 def _state_of_function(function: types.FunctionType) -> State:
@@ -308,12 +485,15 @@ def _state_of_container(thing: Any) -> State:
     kind = type(thing)
     base = next((one for one in CONTAINERS if issubclass(kind, one)), object)
     slots = tuple(_slots_of(kind))
-    has_dict = isinstance(getattr(thing, "__dict__", None), dict)
+    own_dict = dict_of(thing)
+    has_dict = own_dict is not None
     room = base.__basicsize__ + POINTER * (len(slots) + has_dict + (kind.__weakrefoffset__ > 0))
     if kind.__module__ != "collections" and (kind.__basicsize__ > room or (base is object and kind.__itemsize__)):
         raise Unknown  # only its own code in C can see all that it holds
+    if base is not object and base.__len__(thing) > MOST_ITEMS:
+        raise Unknown
     parts = () if base is object else CONTAINERS[base](thing)
-    own = (kind, thing.__dict__) if has_dict else (kind,)
+    own = (kind, own_dict) if has_dict else (kind,)
     return State((*own, *(slot.__get__(thing) for slot in slots if _is_set(slot, thing)), *parts))
 
 
@@ -325,14 +505,26 @@ def _items(shown: Any) -> tuple[Any, ...]:
 
 def _names_in(owner: Any) -> Any:
     """What a module, a class or a dict of names has, by name."""
-    return owner if isinstance(owner, dict) else vars(owner)
+    return owner if issubclass(type(owner), dict) else dict_of(owner)
+
+
+def dict_of(thing: Any) -> Any:
+    """The dict of a class, a module or another object, without asking its own code; None if it has none."""
+    kind = type(thing)
+    if issubclass(kind, type):
+        return dict_of_class(thing)
+    for base in type.mro(kind):
+        found = dict_of_class(base).get("__dict__")
+        if type(found) in (types.GetSetDescriptorType, types.MemberDescriptorType):
+            return found.__get__(thing)
+    return None
 
 
 def _slots_of(kind: type) -> Iterator[types.MemberDescriptorType]:
     """The slots of a class written in Python, with those of its bases."""
     for base in type.mro(kind):
-        if "__slots__" in vars(base):
-            yield from (one for one in vars(base).values() if isinstance(one, types.MemberDescriptorType))
+        if "__slots__" in dict_of_class(base):
+            yield from (one for one in dict_of_class(base).values() if type(one) is types.MemberDescriptorType)
 
 
 def _is_set(slot: types.MemberDescriptorType, thing: object) -> bool:
@@ -362,15 +554,29 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 
 def _files() -> object:
-    """The folder that code is in and the files there, each with its size and the time when it was changed."""
+    """The folder that code is in and the files below it, each with its size and the time when it was changed.
+
+    If there are too many, nothing is equal to it.
+    """
+    found = []
+    for folder, folders, files in os.walk("."):
+        for name in folders + files:
+            with contextlib.suppress(OSError):
+                status = os.lstat(os.path.join(folder, name))
+                found.append((folder, name, 0 if name in folders else (status.st_size, status.st_mtime_ns)))
+        if len(found) > MOST_FILES:
+            return math.nan
     try:
-        with os.scandir() as entries:
-            listed = sorted((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in entries)
+        return os.getcwd(), sorted(found, key=str)
     except OSError:
         return None
-    return os.getcwd(), listed
 
 
+dict_of_class: Callable[[type], Any] = type.__dict__["__dict__"].__get__  # a metaclass may show another one
+LIBRARIES = (
+    *(torch, torch.nn, torch.nn.functional, torch.nn.init, torch.linalg, torch.special, torch.fft, torch.functional),
+    *(torch.nn.modules.module, torch.overrides, torch.optim, numpy, math, builtins),
+)
 CONTAINERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     dict: _items,
     list: lambda many: tuple(list.__iter__(many)),
@@ -381,8 +587,8 @@ CONTAINERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
 }
 STATES: dict[type, Callable[[Any], State]] = {
     types.FunctionType: _state_of_function,
-    type: lambda kind: State((*type.mro(kind)[1:], *_items(vars(kind)))),
-    types.ModuleType: lambda module: State(_items(vars(module))),
+    type: lambda kind: State((type(kind), *type.mro(kind)[1:], *_items(dict_of_class(kind)))),
+    types.ModuleType: lambda module: State(_items(dict_of(module))),
     types.MappingProxyType: lambda shown: State(_items(shown)),
     types.BuiltinFunctionType: lambda function: State((function.__self__,)),
     types.MethodType: lambda method: State((method.__self__, method.__func__)),
@@ -395,6 +601,13 @@ STATES: dict[type, Callable[[Any], State]] = {
 }
 # by the names by which code reads it
 READ: dict[frozenset[str], Callable[[], object]] = {
-    frozenset(("open", "load", "read_text", "read_bytes", "loadtxt", "fromfile", "exists", "listdir", "Path")): _files,
-    frozenset(("environ", "getenv")): lambda: dict(os.environ),
+    frozenset(
+        (
+            *("open", "load", "loads", "read", "read_text", "read_bytes", "read_csv", "read_json", "read_table"),
+            *("loadtxt", "genfromtxt", "fromfile", "from_file", "memmap", "imread", "safe_open", "safe_load"),
+            *("exists", "isfile", "is_file", "isdir", "is_dir", "listdir", "scandir", "walk", "glob", "iglob", "rglob"),
+            *("iterdir", "stat", "getsize", "getmtime", "Path", "getcwd", "connect", "run_path", "FileInput"),
+        )
+    ): _files,
+    frozenset(("environ", "getenv", "environb", "expandvars")): lambda: dict(os.environ),
 }
