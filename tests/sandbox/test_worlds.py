@@ -296,6 +296,7 @@ def place(monkeypatch, tmp_path):
     monkeypatch.setattr(torch.nn.Softmax, "forward", torch.nn.Softmax.forward)
     monkeypatch.setenv("A", "0")
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(sys.modules, "math", math)
     module = types.ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", module)
     yield vars(module)

@@ -65,6 +65,7 @@ REACH_ANY = (
     *(sys._getframe, inspect.currentframe, inspect.stack),
 )
 DYNAMIC = {"__globals__", "f_globals", "f_locals", "f_back", "gi_frame", "get_ipython", "user_ns", "user_global_ns"}
+DYNAMIC |= {"import_module", "_getframe", "currentframe"}
 SHARED = (torch.Tensor, torch.nn.Module, builtins)  # used without being named
 # in the dicts of classes and modules: what Python makes when it is asked for it, and what no answer looks at
 UNSEEN = {"__dict__", "__weakref__", "__annotations__", "__annotate_func__", "__annotations_cache__", "_abc_impl"}
