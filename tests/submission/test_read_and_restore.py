@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 from conftest import ASSIGNMENT, hand_in
@@ -9,6 +10,7 @@ from conftest import ASSIGNMENT, hand_in
 from autograder import course
 from autograder.errors import Unreadable
 from autograder.submission import read as reading
+from autograder.submission.read import SubmittedCell
 from autograder.submission.restore import restore
 
 NOTEBOOK = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
@@ -126,6 +128,44 @@ class TestRestoring:
         assert len(restored) == len(cells)
         assert self.graded(restored) == [e.name for e in assignment.exercises]
         assert not any(c.added for c in restored)
+
+    def unmarked(self, cells):
+        return [replace(cell, grade_id=None, id="") for cell in cells]
+
+    def places(self, restored):
+        """The text before each check cell, by exercise."""
+        return {c.exercise: restored[i - 1].source.strip() for i, c in enumerate(restored) if c.exercise}
+
+    def test_a_copy_without_marks_has_its_checks_where_they_are(self, cells, assignment):
+        restored = self.restored([*self.unmarked(cells), SubmittedCell("code", "", "")], assignment)
+        checks = [c for c in restored if c.exercise]
+        assert self.graded(restored) == [e.name for e in assignment.exercises]
+        assert not any(c.added for c in checks) and not any(c.runs for c in checks)
+        assert self.places(restored) == self.places(self.restored(cells, assignment))
+
+    def test_where_some_marks_are_left_the_other_checks_are_known_by_their_texts(self, cells, assignment):
+        first, *_, last = (e.name for e in assignment.exercises)
+        some = [cell if cell.grade_id == first else replace(cell, grade_id=None, id="") for cell in cells]
+        again = replace(next(c for c in cells if c.grade_id == last), grade_id=None, id="")
+        restored = self.restored([*some, again], assignment)
+        assert not any(c.added for c in restored if c.exercise)
+        assert self.places(restored) == self.places(self.restored(cells, assignment))
+        assert restored[-1].known is None  # a second copy is the student's own
+
+    @pytest.mark.parametrize("how", ["longer", "deleted"])
+    def test_a_check_without_mark_that_was_changed_is_put_behind_its_copy_or_the_answer(self, cells, assignment, how):
+        names = {e.name for e in assignment.exercises}
+        changed = []
+        for cell in cells:
+            if cell.grade_id not in names or cell.cell_type != "code" or how == "longer":
+                more = "\nprint('mine')" if cell.grade_id in names else ""
+                changed.append(replace(cell, grade_id=None, id="", source=cell.source + more))
+        restored = self.restored([*changed, SubmittedCell("code", "F = 5", "")], assignment)
+        by_name = self.places(restored)
+        for name in by_name.keys() & names:
+            sign = "print('mine')" if how == "longer" else f" {name}("
+            assert sign in by_name[name], name
+        assert restored[-1].source == "F = 5"
 
     def test_cells_are_numbered_as_jupyterlab_counts_them(self, cells, assignment):
         """Among the code cells of what was handed in, with those that are dropped, without those that are added."""

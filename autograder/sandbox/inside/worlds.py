@@ -471,6 +471,7 @@ def _settings() -> object:
     return (
         *(hooks, modes, torch._C._len_torch_dispatch_stack(), torch.is_inference_mode_enabled()),
         *(torch.are_deterministic_algorithms_enabled(), _saved_by() is None),
+        *(id(signal.getsignal(signal.SIGALRM)), signal.getitimer(signal.ITIMER_REAL)[0] > 0),
         *(sys.getrecursionlimit(), id(sys.gettrace()), id(sys.getprofile()), sorted(numpy.geterr().items())),
     )
 
