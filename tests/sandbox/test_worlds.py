@@ -192,6 +192,11 @@ UNCHANGED = {
         "def answer(x): return F.relu(x)",
         "sigmoid = F.sigmoid\nF.sigmoid = None\nF.sigmoid = sigmoid",
     ),
+    "trained, copied and saved": (
+        "def answer(x): return torch.optim.Adam, nn.Linear(2, 2)(x)",
+        "import copy, io\nmodel = copy.deepcopy(MODEL)\nfor kind in (torch.optim.Adam, torch.optim.SGD):\n"
+        "    kind(model.parameters(), lr=0.1).step()\nprint(model)\ntorch.save(model, io.BytesIO())",
+    ),
     "a local of that name": ("def answer(x):\n    SCALE = 1\n    return SCALE", "SCALE = 3"),
 }
 
@@ -297,6 +302,7 @@ def place(monkeypatch, tmp_path):
     monkeypatch.setenv("A", "0")
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, "math", math)
+    worlds.settle()
     module = types.ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", module)
     yield vars(module)

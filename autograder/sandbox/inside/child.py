@@ -34,7 +34,7 @@ def warm_up() -> None:
     abilities.set_up()
     _shell = shells.Shell.instance()
     _shell.enable_pictures()
-    worlds.Libraries()  # finds the classes to look at once
+    worlds.settle()
     _shell.run_one("pass", "nothing")  # IPython's work for its first cell, which each child would repeat
 
 

@@ -69,7 +69,7 @@ DYNAMIC |= {"import_module", "_getframe", "currentframe"}
 SHARED = (torch.Tensor, torch.nn.Module, builtins)  # used without being named
 # in the dicts of classes and modules: what Python makes when it is asked for it, and what no answer looks at
 UNSEEN = {"__dict__", "__weakref__", "__annotations__", "__annotate_func__", "__annotations_cache__", "_abc_impl"}
-UNSEEN |= {"__builtins__", "__spec__", "__loader__"}
+UNSEEN |= {"__builtins__", "__spec__", "__loader__", "__slotnames__"}
 IMPORT = dis.opmap["IMPORT_NAME"]
 # opcodes that look up a variable, each with the bits of its argument that are no part of the name's number
 LOADS = {dis.opmap["LOAD_GLOBAL"]: 1, dis.opmap["LOAD_NAME"]: 0}
@@ -340,6 +340,15 @@ class Libraries:
         others = {"torch"} if settings != _settings() else set[str]()
         differ = (owner for then, owner in zip(before, self.owners, strict=True) if not _has_same(then, owner))
         return others | {str(owner.__name__).partition(".")[0] for owner in differ}
+
+
+def settle() -> None:
+    """Let libraries change once what they change by themselves when it is first used: classes of optimizers."""
+    for kind in vars(torch.optim).values():
+        if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer):
+            with contextlib.suppress(Exception):  # one that takes no such parameter
+                kind([torch.nn.Parameter(torch.zeros(1, 1))])
+    _owners()
 
 
 class Checkpoints:
