@@ -59,11 +59,9 @@ LEAVES = (
 )
 PLAIN = frozenset(LEAVES)
 BUILT_IN = frozenset(vars(builtins))
-# with these, code may look up whatever it likes
-REACH_ANY = (
-    *(eval, exec, compile, globals, __import__, importlib.import_module, importlib.reload),
-    *(sys._getframe, inspect.currentframe, inspect.stack),
-)
+# the ids of functions with which code may look up whatever it likes
+REACH_ANY = {id(one) for one in (eval, exec, compile, globals, __import__, importlib.import_module, importlib.reload)}
+REACH_ANY |= {id(one) for one in (sys._getframe, inspect.currentframe, inspect.stack)}
 DYNAMIC = {"__globals__", "f_globals", "f_locals", "f_back", "gi_frame", "get_ipython", "user_ns", "user_global_ns"}
 DYNAMIC |= {"import_module", "_getframe", "currentframe"}
 SHARED = (torch.Tensor, torch.nn.Module, builtins)  # used without being named
@@ -124,9 +122,10 @@ class Checkpoint:
                 self._visit(*self.waiting.popleft())
             for name in (self.variables | self.texts) - self.known.keys() - OWN:
                 self.known[name] = value = self.names.get(name, MISSING)
-                value = vars(builtins).get(name, MISSING) if value is MISSING else value
                 if value is not MISSING:
                     self.waiting.append((value, name))
+                elif id(vars(builtins).get(name)) in REACH_ANY:
+                    self.is_whole = False
             for name in self.attributes & sys.modules.keys():  # a function may import it
                 if not self._is_known(sys.modules[name]):
                     self.waiting.append((sys.modules[name], name))
@@ -156,7 +155,7 @@ class Checkpoint:
         kind = type(thing)
         if issubclass(kind, LEAVES) or self._is_known(thing):
             return
-        if any(thing is one for one in REACH_ANY):
+        if id(thing) in REACH_ANY:
             self.is_whole = False
             return
         if len(self.states) >= MOST_OBJECTS:
@@ -250,11 +249,12 @@ class Checkpoint:
 
     # --- what has changed -------------------------------------------------------------------------
 
-    def changes(self, by: dict[str, str]) -> wire.Message:
+    def changes(self, by: dict[str, str], of_libraries: int) -> wire.Message:
         """What has changed of all this since: "apart" says whether any object has, or may have.
 
         "names" lists [name, what a later cell did to it, this cell or ""], as far as this is certain. `by` tells which
-        cell was the last to give a name another meaning. "moved" says whether any name of the notebook's means
+        cell was the last to give a name another meaning, `of_libraries` in which state these are. "moved" says
+        whether any name of the notebook's means
         something else now, though the answer need not reach it.
         """
         now = self.names
@@ -265,7 +265,7 @@ class Checkpoint:
                 changed = self._changed_inside() - redefined
         except TooLong:
             changed, self.is_whole = set[str](), False
-        libraries = self.libraries.changed_since(self.of_libraries)
+        libraries = self.libraries.between(self.of_libraries, of_libraries)
         did = {n: DEFINED for n in other - redefined} | dict.fromkeys(changed, CHANGED)
         did |= {n: REDEFINED if n in now else DELETED for n in redefined}
         did |= dict.fromkeys(libraries if not changed else (), PATCHED)
@@ -318,28 +318,36 @@ class Checkpoint:
 class Libraries:
     """What the libraries have that answers use below the names in their code, and settings of the whole process.
 
-    Each state that was seen has a number; usually there is one.
+    Each state that was seen has a number; usually there is one. Reading all takes 1 ms, so after the first time that is
+    done in the end, and in between only if what is patched most differs.
     """
 
     def __init__(self) -> None:
         self.owners = _owners()
+        self.often = [self.owners.index(owner) for owner in PATCHED_OFTEN]
         self.seen: list[tuple[list[dict[str, Any]], object]] = []
 
-    def look(self) -> int:
+    def look(self, closely: bool = False) -> int:
         """The number of the state that they are in."""
         settings = _settings()
+        if self.seen and not closely:
+            before, others = self.seen[-1]
+            if others == settings and all(_has_same(before[place], self.owners[place]) for place in self.often):
+                return len(self.seen) - 1
         for number, (before, others) in reversed(list(enumerate(self.seen))):
             if others == settings and all(map(_has_same, before, self.owners)):
                 return number
         self.seen.append(([dict(dict_of(owner)) for owner in self.owners], settings))
         return len(self.seen) - 1
 
-    def changed_since(self, number: int) -> set[str]:
-        """What has changed since the state of that number, by short names: "Tensor", "torch"."""
-        before, settings = self.seen[number]
-        others = {"torch"} if settings != _settings() else set[str]()
-        differ = (owner for then, owner in zip(before, self.owners, strict=True) if not _has_same(then, owner))
-        return others | {str(owner.__name__).partition(".")[0] for owner in differ}
+    def between(self, one: int, other: int) -> set[str]:
+        """What differs between two states, by short names: "Tensor", "torch"."""
+        (before, settings), (after, others) = self.seen[one], self.seen[other]
+        if one == other:
+            return set()
+        found = {"torch"} if settings != others else set[str]()
+        differ = (o for o, x, y in zip(self.owners, before, after, strict=True) if not _are_same_names(x, y))
+        return found | {str(owner.__name__).partition(".")[0] for owner in differ}
 
 
 def settle() -> None:
@@ -396,7 +404,8 @@ class Checkpoints:
 
     def compared(self) -> wire.Message:
         """What later cells have changed, by exercise."""
-        found = {name: point.changes(self.by) for name, point in self.made.items() if point}
+        of_libraries = self.libraries.look(closely=True)
+        found = {name: point.changes(self.by, of_libraries) for name, point in self.made.items() if point}
         for name in self.made.keys() - found.keys():
             late = [[name, DEFINED, self.by.get(name, "")]] if name in self.names else []
             found[name] = {"apart": False, "names": late, "moved": False}
@@ -459,8 +468,12 @@ def _is_of_torch(kind: type) -> bool:
 
 
 def _has_same(before: dict[str, Any], owner: Any) -> bool:
-    """Whether a module or a class has what it had; a module that was imported meanwhile does not count."""
-    now = dict_of(owner)
+    """Whether a module or a class has what it had."""
+    return _are_same_names(before, dict_of(owner))
+
+
+def _are_same_names(before: Any, now: Any) -> bool:
+    """Whether names mean the same; a module that was imported meanwhile does not count."""
     if len(now) == len(before) and all(map(operator.is_, before.values(), now.values())):
         return True
     other = [n for n in before.keys() | now.keys() if before.get(n, MISSING) is not now.get(n, MISSING)]
@@ -586,8 +599,9 @@ def _files() -> object:
 dict_of_class: Callable[[type], Any] = type.__dict__["__dict__"].__get__  # a metaclass may show another one
 LIBRARIES = (
     *(torch, torch.nn, torch.nn.functional, torch.nn.init, torch.linalg, torch.special, torch.fft, torch.functional),
-    *(torch.nn.modules.module, torch.overrides, torch.optim, numpy, math, builtins),
+    *(torch.nn.modules.module, torch.optim, numpy, math, builtins),
 )
+PATCHED_OFTEN = (torch.nn.functional, torch.Tensor, torch.nn.Module, torch.nn.Linear)
 CONTAINERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     dict: _items,
     list: lambda many: tuple(list.__iter__(many)),
