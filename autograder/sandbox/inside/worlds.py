@@ -130,8 +130,9 @@ class Checkpoint:
                 if not self._is_known(sys.modules[name]):
                     self.waiting.append((sys.modules[name], name))
             for owner, root, seen in list(self.outer.values()):
+                has = _names_in(owner)
                 for name in self.attributes - seen.keys():
-                    seen[name] = value = _names_in(owner).get(name, MISSING)
+                    seen[name] = value = has.get(name, MISSING)
                     if isinstance(owner, dict) or self._leads_on(value):
                         self.waiting.append((value, root))
 
@@ -254,8 +255,7 @@ class Checkpoint:
 
         "names" lists [name, what a later cell did to it, this cell or ""], as far as this is certain. `by` tells which
         cell was the last to give a name another meaning, `of_libraries` in which state these are. "moved" says
-        whether any name of the notebook's means
-        something else now, though the answer need not reach it.
+        whether any name of the notebook's means something else now, though the answer need not reach it.
         """
         now = self.names
         other = {n for n, value in self.known.items() if now.get(n, MISSING) is not value}
@@ -307,10 +307,13 @@ class Checkpoint:
             if not _are_same(before.refs, now.refs) or before.facts != now.facts:
                 found.add(root)
         for owner, root, seen in self.outer.values():
+            has = _names_in(owner)
             for name, value in seen.items():
-                now = _names_in(owner).get(name, MISSING)
+                now = has.get(name, MISSING)
+                if now is value:
+                    continue
                 is_imported_late = value is MISSING and issubclass(type(now), types.ModuleType)
-                if now is not value and not is_imported_late and name not in UNSEEN:
+                if not is_imported_late and name not in UNSEEN:
                     found.add(root)
         return found
 
