@@ -12,27 +12,32 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import torch
 
 from ..errors import ChildGone, Died, Interrupted, SandboxError
 from . import replies
 from .inside import wire
-from .jail import START_SECONDS
-
-if TYPE_CHECKING:
-    from .parent import WarmParent
+from .jail import START_SECONDS, Limits
 
 GRACE = 1.0  # seconds between the interrupt and the kill
 STRETCH = 4.0  # a request may take this many times its deadline by the clock, if the child waits for a processor
 LEAST = 0.01  # seconds: a shorter extension is not worth waiting for
 
 
+class Forker(Protocol):
+    """Whatever has forked a child, as `parent.WarmParent` does: it knows the limits, and how the child has ended."""
+
+    limits: Limits
+
+    def reap(self) -> dict[str, Any] | None: ...
+
+
 class Child:
     """The process of one submission. `request` sends it a request and never waits past a deadline."""
 
-    def __init__(self, parent: WarmParent, sock: socket.socket, pidfd: int) -> None:
+    def __init__(self, parent: Forker, sock: socket.socket, pidfd: int) -> None:
         self.parent = parent
         self.sock = sock
         self.pidfd = pidfd
