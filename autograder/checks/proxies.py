@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import pytest
 import torch
@@ -27,9 +27,6 @@ from ..sandbox.inside import abilities, wire
 from ..sandbox.inside.handlers import RequestHandler, tensors_in
 from ..verdict import MEASURES, RAISED, STOPPED_WITH
 from .source_text import Source
-
-if TYPE_CHECKING:
-    from .gates import Gates
 
 Answer: TypeAlias = tuple[wire.Message, wire.Tensors]  # a reply and its tensors
 Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or [target, the name of its attribute]
@@ -101,6 +98,14 @@ class JoinedTransport(Transport, Protocol):
 
     def ask_all(self, requests: wire.Encoded, number: int, seconds: float) -> list[Answer] | None:
         """Serve `number` requests joined into one; None if that is not possible or takes more than `seconds`."""
+        ...
+
+
+class EasyCases(Protocol):
+    """Asks the cases that several checks share, each once per run, as `gates.Gates` does."""
+
+    def pass_through(self, key: str, asks: Callable[[Submission], Any], check: Submission) -> Any:
+        """The result of the case called `key`; `check` is the one that depends on it. Raises what ended the case."""
         ...
 
 
@@ -269,7 +274,9 @@ class Submission:
 
     last: replies.Call
 
-    def __init__(self, transport: Transport, transcript: Transcript | None = None, gates: Gates | None = None) -> None:
+    def __init__(
+        self, transport: Transport, transcript: Transcript | None = None, gates: EasyCases | None = None
+    ) -> None:
         self.transport = transport
         self.gates = gates  # those of the run; None: each is asked whenever it is come to
         self.transcript = transcript if transcript is not None else Transcript()
