@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..grading.store import Store
     from ..grading.trials import Trial
     from ..nbgrader.runs import NbgraderCourse
-    from ..report.outcome_text import ClassTable
+    from ..report.class_text import ClassTable
     from ..report.standing import Standing
     from ..submission.read import StrPath
     from ..verdict import Outcome, Verdict
@@ -51,7 +51,8 @@ def grade_class(
     """
     from ..grading import gate
     from ..grading.store import Draft, Store
-    from ..report import outcome_text
+    from ..report import class_text
+    from ..report.outcome_text import name_of
     from ..sandbox import jail
     from . import naming
     from .run import Batch, Nobody, mistaken, remarks
@@ -62,7 +63,7 @@ def grade_class(
         batch = Batch(root, assignment, who, results, device, renew, new_inputs, sandbox)
         engine.warm(batch.at_once)  # starts up while nbgrader is imported, which takes as long as torch
         from ..nbgrader import options
-        from ..nbgrader.standings import enrolled
+        from ..nbgrader.members import enrolled
 
         runs = _runs(root, assignment, sandbox=sandbox, device=device)
         seed = batch.rounds.first()
@@ -72,7 +73,7 @@ def grade_class(
         with Nobody() if is_draft else _writer(runs, assignment, results) as writer:
             seeds = {*batch.seeds.values(), *batch.rounds.in_use()}
             naming.grade_examples(engine, results, assignment, seeds, device, sandbox)
-            table, without = outcome_text.ClassTable(assignment), []
+            table, without = class_text.ClassTable(assignment), []
             for student, verdict in progress(f"grading {assignment.name}", batch.run(engine, writer), len(who)):
                 table.add(student, results.names.told(verdict))
                 without += [student] if all(e.status == "missing" for e in verdict.exercises) else []
@@ -82,13 +83,13 @@ def grade_class(
     found += mistaken(root, assignment.name, without)
     found += remarks(root, assignment.name, who, enrolled(runs))
     for remark in found[:MOST_REMARKS]:
-        print(f"autograder: {outcome_text.name_of(remark)}", file=sys.stderr)
+        print(f"autograder: {name_of(remark)}", file=sys.stderr)
     if (more := len(found) - MOST_REMARKS) > 0:
         number = assignment.name.split("_")[0]
         print(f"autograder: and {more} more like these: `autograder doctor {number}` lists them", file=sys.stderr)
     problems = [*batch.problems, *writer.unrecorded]
     for student, problem in problems:
-        print(f"autograder: {outcome_text.name_of(student)}: {outcome_text.name_of(problem)}", file=sys.stderr)
+        print(f"autograder: {name_of(student)}: {name_of(problem)}", file=sys.stderr)
     for what, many in sorted(batch.unjudged.items()):
         print(
             f"autograder: {what}, for {many} student{'' if many == 1 else 's'}: the check has a bug, which costs nobody"
@@ -118,14 +119,14 @@ def _print_class(
 ) -> None:
     """Print the table, the summary, who gains or loses, and what waits; keep the whole list of changes in reports/."""
     from ..grading.store import write
-    from ..report import outcome_text, regrade
+    from ..report import class_text, regrade
     from ..report.standing import again_sentence, blank_sentence, waiting_sentence
 
     if as_json:
         print(regrade.as_json(batch.changes), end="\n" if batch.changes else "")
     else:
         print(table.text(None if is_draft else standings))
-        print(outcome_text.batch_summary(batch))
+        print(class_text.batch_summary(batch))
     listed = Path(root, "reports", f"{assignment.name}.changes.jsonl") if batch.changes and not is_draft else None
     if listed:
         write(listed, regrade.as_json(batch.changes) + "\n")
@@ -229,8 +230,8 @@ def report_class(
     from ..grading.store import Store
     from ..groups import grouping as groups
     from ..nbgrader import by_hand, penalties
+    from ..nbgrader.members import roster_of
     from ..nbgrader.runs import NbgraderCourse
-    from ..nbgrader.standings import roster_of
     from ..report import class_report as reports
     from ..report.outcome_text import name_of
     from ..report.standing import again_sentence, totals_sentence, waiting_sentence

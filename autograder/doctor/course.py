@@ -70,8 +70,8 @@ def _files(exercise):
 
 def _submitted(assignments):
     from ..grading.store import Store
+    from ..nbgrader.members import enrolled
     from ..nbgrader.runs import NbgraderCourse
-    from ..nbgrader.standings import enrolled
     from ..report.outcome_text import name_of
     from ..submission import belonging
 

@@ -12,8 +12,8 @@ from autograder.batch import commands
 from autograder.batch import run as batch
 from autograder.grading import gate
 from autograder.grading.store import Store
-from autograder.nbgrader import options, standings
-from autograder.report import outcome_text
+from autograder.nbgrader import members, options
+from autograder.report import class_text
 from autograder.submission import files
 from autograder.verdict import Diagnosis, Graded
 
@@ -131,7 +131,7 @@ def test_one_that_cannot_be_recorded_stops_nobody(tmp_path, submit, monkeypatch,
     monkeypatch.setattr(commands, "standings_of", lambda *args: {})
     monkeypatch.setattr(gate, "require", lambda *args: [])
     monkeypatch.setattr(options, "points_wanted", lambda config: {})
-    monkeypatch.setattr(standings, "enrolled", lambda runs: set())
+    monkeypatch.setattr(members, "enrolled", lambda runs: set())
     assert commands.grade_class(tmp_path, course.find_assignment("02"), ["ada", "odd", "zoe"], Engine()) == 2
     said, complained = capsys.readouterr()
     assert writer.recorded.keys() == {"ada", "zoe"} and "3 graded" in said
@@ -143,7 +143,7 @@ def test_the_summary_says_what_failed_and_what_was_slow(tmp_path, submit):
         submit(f"s{number}", ["graded", "timeout", "killed"][number % 3] + " " * number)
     engine = Engine()
     made, _ = run(tmp_path, engine, Writer())
-    text = outcome_text.batch_summary(made)
+    text = class_text.batch_summary(made)
     assert text.startswith("7 graded, 0 unchanged since an earlier run, 0 unreadable.")
     assert text.count("2.00 s of that for the checks of `attention`") == len(made.slowest) == 5
     assert "Submissions with an exercise that has no grade: was ended (2), ran too long (2)." in text
@@ -151,10 +151,10 @@ def test_the_summary_says_what_failed_and_what_was_slow(tmp_path, submit):
 
 def test_a_large_class_is_not_printed():
     assignment = course.find_assignment("02")
-    table = outcome_text.ClassTable(assignment)
-    for number in range(outcome_text.MOST_ROWS):
+    table = class_text.ClassTable(assignment)
+    for number in range(class_text.MOST_ROWS):
         table.add(f"student{number}", verdict("graded"))
-    assert table.text().count("\n") == outcome_text.MOST_ROWS + 1 and "student99" in table.text()
+    assert table.text().count("\n") == class_text.MOST_ROWS + 1 and "student99" in table.text()
     table.add("one more", verdict("graded"))
     assert "101 submissions" in table.text() and "autograder report 02" in table.text()
 

@@ -13,7 +13,7 @@ from stand_ins import Engine, Writer, run, verdict
 from autograder import course
 from autograder.grading.store import LARGEST, Store, course_parts, parts_of
 from autograder.nbgrader.preprocessors import notebook_cells, write_outputs
-from autograder.report import class_report, outcome_text
+from autograder.report import class_report, class_text, outcome_text
 from autograder.submission.restore import RestoredCell
 from autograder.verdict import FULL, LEVELS, Check, Diagnosis, Graded, Outcome, Verdict, VerdictError
 
@@ -60,7 +60,7 @@ def removed(data, path):
 def tally(student, verdict):
     """What the report and the table make of a verdict."""
     assignment = course.find_assignment("02")
-    outcome_text.ClassTable(assignment).add(student, verdict)
+    class_text.ClassTable(assignment).add(student, verdict)
     class_report.render(assignment, [(student, verdict)])
 
 
