@@ -22,7 +22,7 @@ from .telling import Told
 
 if TYPE_CHECKING:
     from ..report.lesson import Blank
-    from .app import Desk
+    from .desk import Desk
     from .record import Record
     from .visitors import Visitor
 

@@ -7,7 +7,6 @@ import functools
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,16 +25,13 @@ from ..errors import DISK, UserError
 from . import answers, bodies, handing, pages
 from .costs import ADDRESS, PERSON, PRICE, Costs, address_of
 from .logs import Log
-from .record import DONE, Attempt, Record, owner_of
-from .settings import Settings
-from .visitors import FORM_TOKEN, INSTRUCTOR, Door, Guard, Refused, Visitor
+from .record import DONE, Attempt, owner_of
+from .visitors import FORM_TOKEN, INSTRUCTOR, Refused, Visitor
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from .classbook import ClassBook
-    from .painter import Painter
-    from .queue import Queue
+    from .desk import Desk
 
 LOOK = 1.0  # seconds between two looks at an attempt that another desk may be grading
 STREAM = 900.0  # seconds after which an attempt's events end; a browser asks again
@@ -55,30 +51,6 @@ HEADERS = {
 }
 
 Result = TypeVar("Result")
-
-
-@dataclass
-class Desk:
-    """What all requests share; `desk_of(request)` gives it.
-
-    `base` is the path under which the desk is reached, such as "/" or "/services/desk/": it begins and ends with a
-    slash. `settings` gives those of an assignment. Without a `queue`, somebody else grades.
-    """
-
-    root: Path
-    record: Record
-    book: ClassBook
-    settings: Callable[[str], Settings]
-    queue: Queue | None = None
-    painter: Painter | None = None
-    base: str = "/"
-    doors: Sequence[Door] = ()
-    guard: Guard | None = None
-    title: str = "The desk"
-
-    def path(self, *parts: str) -> str:
-        """A path below the desk's base."""
-        return self.base + "/".join(parts)
 
 
 def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> Starlette:

@@ -19,8 +19,9 @@ from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
 from . import deliveries, instructor, logs, released, server
-from .app import Desk, make_app
+from .app import make_app
 from .classbook import ClassBook
+from .desk import Desk
 from .doors import maintaining, opening
 from .me import MeDoor
 from .painter import Painter

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-    from .app import Desk
+    from .desk import Desk
     from .visitors import Visitor
 
 TRIES = 40  # more than a week, as doors/lti_services.py waits between them

@@ -27,7 +27,7 @@ from .doors import links
 from .visitors import Refused
 
 if TYPE_CHECKING:
-    from .app import Desk
+    from .desk import Desk
     from .doors.opening import Opened
 
 FOLDER = "demo_desk"

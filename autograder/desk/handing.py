@@ -17,7 +17,7 @@ from .settings import ALL, ROSTER, Settings
 from .visitors import INSTRUCTOR, Refused, Visitor
 
 if TYPE_CHECKING:
-    from .app import Desk
+    from .desk import Desk
 
 EVERYTHING = Bucket("all", 60, 20.0)  # hand-ins of one person, whatever is told of them
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from ..verdict import Graded
-    from .app import Desk
+    from .desk import Desk
     from .visitors import Visitor
 
 SHOWN = 12  # groups of equal answers without a name

@@ -21,7 +21,7 @@ from .visitors import FORM_TOKEN, INSTRUCTOR
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from .app import Desk
+    from .desk import Desk
     from .record import Record
     from .visitors import Visitor
 

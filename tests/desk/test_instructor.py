@@ -18,8 +18,9 @@ from small_course import NAME
 
 from autograder import course
 from autograder.desk import deliveries, instructor, overview
-from autograder.desk.app import Desk, make_app
+from autograder.desk.app import make_app
 from autograder.desk.classbook import ClassBook
+from autograder.desk.desk import Desk
 from autograder.desk.overview import GONE, OPEN, STAYED
 from autograder.desk.queue import Grading
 from autograder.desk.record import DONE

@@ -15,8 +15,9 @@ from conftest import cell_of, load
 
 from autograder import course
 from autograder.desk import handing, instructor, released
-from autograder.desk.app import Desk, make_app, visitor_of
+from autograder.desk.app import make_app, visitor_of
 from autograder.desk.classbook import ClassBook
+from autograder.desk.desk import Desk
 from autograder.desk.doors import links
 from autograder.desk.doors.people import People
 from autograder.desk.doors.personal import KeyDoor

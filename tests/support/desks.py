@@ -20,8 +20,9 @@ from conftest import ROOT, cell_of, load
 
 from autograder import course
 from autograder.desk import instructor
-from autograder.desk.app import Desk, make_app
+from autograder.desk.app import make_app
 from autograder.desk.classbook import ClassBook
+from autograder.desk.desk import Desk
 from autograder.desk.painter import Painter
 from autograder.desk.queue import Grading, Queue
 from autograder.desk.record import Record

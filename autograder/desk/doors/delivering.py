@@ -20,7 +20,7 @@ from .lti_services import Counted, Deliveries
 from .opening import Opened
 
 if TYPE_CHECKING:
-    from ..app import Desk
+    from ..desk import Desk
 
 LOOK = 5.0  # seconds between two looks
 OVERLAP = 60.0  # seconds of the last look that are looked at again: what ends together may be seen one after another
