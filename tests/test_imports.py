@@ -22,23 +22,14 @@ def parts():
     return folders | {path.stem for path in KIT.glob("*.py") if path.stem != "__init__"}
 
 
-def statements(tree):
-    """The nodes of a file that are ever run: not those for the type checker alone."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue
-        yield node
-        yield from statements(node)
-
-
 def files_imported():
-    """{file: the files that it imports}, as dotted names, of all files of the kit that are run as its modules."""
+    """{file: the files that it imports}, as dotted names, of all files of the kit that are run as its modules.
+
+    Each import counts: at the top, inside functions, and for the type checker alone.
+    """
     paths = [path for path in KIT.rglob("*.py") if not {"students", "templates"} & set(path.parts)]
     files = {".".join(path.relative_to(KIT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
-    return {
-        name: {_file_of(other, files) for other in imported(path, statements(tree(path)))} - {name, ""}
-        for name, path in files.items()
-    }
+    return {name: {_file_of(other, files) for other in imported(path)} - {name, ""} for name, path in files.items()}
 
 
 def _file_of(name, files):
@@ -67,9 +58,9 @@ def tree(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imported(path, nodes=None):
+def imported(path):
     """The dotted names that a file of the kit imports from it, wherever in the file, as `sandbox.jail`."""
-    names = names_imported(nodes or ast.walk(tree(path)), path)
+    names = names_imported(ast.walk(tree(path)), path)
     return (name.removeprefix("autograder.") for name in names if name.startswith("autograder."))
 
 
@@ -89,7 +80,7 @@ def test_imports_go_one_way():
 
 
 def test_no_files_import_each_other():
-    """Not inside functions either."""
+    """Not within a room, inside functions or for a type alone either: so each file can be read after those it needs."""
     assert circles(files_imported()) == set()
 
 
