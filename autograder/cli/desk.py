@@ -10,7 +10,7 @@ from ..verdict import UNSAFE
 from . import shared
 
 # what desk/ imports
-DESK_NEEDS = "starlette uvicorn python_multipart itsdangerous anyio h11 jupyterhub pylti1p3".split()
+DESK_NEEDS = "starlette uvicorn python_multipart itsdangerous anyio h11 jupyterhub jwt".split()
 
 
 def add(commands: shared.Commands) -> None:

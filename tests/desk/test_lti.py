@@ -10,12 +10,11 @@ import lti_place
 import pytest
 import sqlalchemy as sa
 from doors import said
-from jwcrypto.jwk import JWK
 from lti_place import LtiPlace
 from lti_platform import AGS_CLAIM, CLAIM, CLIENT, INSTRUCTOR, LEARNER, USERS, User
 
 from autograder.desk import deliveries
-from autograder.desk.doors import lti_services
+from autograder.desk.doors import lti_keys, lti_services
 from autograder.desk.doors.lti_services import Counted, Deliveries, Services
 from autograder.desk.doors.lti_settings import platforms
 from autograder.desk.tables import ATTEMPT, CONTENT, DELIVERY, PERSON
@@ -206,7 +205,7 @@ def test_the_roster_by_the_platform(place):
     with place.record.reading() as connection:
         person = connection.execute(sa.select(PERSON.c.id)).scalar_one()
     address = Services(place.record).of(person)["members"]
-    found = lti_services.members(place.door.config, place.registered[0], address)
+    found = lti_services.members(place.door.key, place.registered[0], address)
     assert [member.sub for member in found] == ["u-ada", "u-bela", "u-nobody", "u-teacher"]  # of two pages
     table = lti_services.as_table(place.registered[0], found)
     assert [table.value(row, "lms_user_id") for row in table] == ["1001", "1002", "4711"]  # the instructor is none
@@ -224,7 +223,7 @@ class Points:
         self.given = {}
         self.deliveries = Deliveries(
             place.record,
-            place.door.config,
+            place.door.key,
             place.registered,
             lambda owner, assignment: self.given.get((owner, assignment)),
             lambda assignment: f"Title of {assignment}",
@@ -328,7 +327,7 @@ def test_two_desks_send_a_delivery_once(points, platform):
     points.give(5.0)
     (row,) = points.rows()
     other = Deliveries(
-        points.place.record, points.place.door.config, points.place.registered, lambda *_: None, lambda name: name
+        points.place.record, points.place.door.key, points.place.registered, lambda *_: None, lambda name: name
     )
     points.deliveries._put = lambda row: other.send()  # while one sends, the other looks
     assert points.deliveries.send() == 1 and platform.scores == []
@@ -345,14 +344,31 @@ def test_a_platform_that_takes_no_points_is_named(place, platform):
     assert "allow Assignment and Grade Services" in points.rows()[0].problem
 
 
-def test_the_platform_of_these_tests_is_as_the_library_has_it(platform):
-    """The names of claims and fields are those of PyLTI1p3's own types, which follow the standard."""
-    from pylti1p3.message_launch import TLaunchData
-    from pylti1p3.names_roles import TMember
+OF_A_LAUNCH = {  # the claims of the example in LTI Core 1.3, those of its services, and those of OpenID Connect
+    *"iss aud sub iat exp nonce name email given_name family_name locale picture middle_name azp".split(),
+    *(f"{CLAIM}/{name}" for name in "message_type version deployment_id target_link_uri resource_link".split()),
+    *(f"{CLAIM}/{name}" for name in "roles context lis custom launch_presentation tool_platform".split()),
+    "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint",
+    "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice",
+}
 
+
+def test_the_platform_of_these_tests_is_as_the_standard_has_it(platform):
     claims = platform.claims("u-ada", "nonce")
-    assert claims.keys() - {"exp", "iat"} <= TLaunchData.__annotations__.keys()
+    assert claims.keys() <= OF_A_LAUNCH
     assert INSTRUCTOR in platforms([platform.registration()])[0].instructors
-    assert {"status", "name", "email", "user_id", "lis_person_sourcedid", "roles"} <= TMember.__annotations__.keys()
-    key = JWK.from_pyca(platform.private.public_key())
-    assert jwt.decode(platform.sign(claims), key.export_to_pem(), ["RS256"], audience=CLIENT)["sub"] == "u-ada"
+    assert (
+        jwt.decode(platform.sign(claims), platform.private.public_key(), ["RS256"], audience=CLIENT)["sub"] == "u-ada"
+    )
+
+
+def test_a_key_is_called_as_rfc_7638_says():
+    """The example of RFC 7638, 3.1: with this name platforms have noted the desk's key."""
+    n = (
+        "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknj"
+        "hMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQ"
+        "vRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzK"
+        "nqDKgw"
+    )
+    key = {"kty": "RSA", "n": n, "e": "AQAB", "alg": "RS256", "kid": "2011-04-29"}
+    assert lti_keys.thumbprint(key) == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"

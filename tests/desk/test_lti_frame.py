@@ -63,7 +63,7 @@ def platform_and_page(place, tmp_path):
         registered = platforms([there.registration(in_frame=True)])
         door = LtiDoor(sessions, desk.record, people, registered)
         desk.doors, desk.guard = [door], sessions
-        there.redirect_uri, there.target, there.tool_keys = door.launch_url, f"{origin}/", door.config.get_jwks
+        there.redirect_uri, there.target, there.tool_keys = door.launch_url, f"{origin}/", door.key.key_set
 
         async def course(request):
             click = f"{origin}/lti/login?{urllib.parse.urlencode(there.login_fields('u-ada'))}"

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 from doors import Place, served
 from lti_platform import Platform
 
-from autograder.desk.doors import lti
+from autograder.desk.doors import lti_keys
 from autograder.desk.doors.lti import LtiDoor
 from autograder.desk.doors.lti_settings import platforms
 
-lti._new_key = functools.lru_cache(lti._new_key)  # it takes a second, and each of these desks makes one
+lti_keys._new_key = functools.lru_cache(lti_keys._new_key)  # it takes a second, and each of these desks makes one
 
 
 class LtiPlace(Place):
@@ -26,7 +26,7 @@ class LtiPlace(Place):
         self.doors = [self.door]
         platform.redirect_uri = self.door.launch_url
         platform.target = self.url
-        platform.tool_keys = self.door.config.get_jwks
+        platform.tool_keys = self.door.key.key_set
 
     def enter(self, sub, browser=None):
         """A browser that has come from the course."""

@@ -5,7 +5,6 @@ Grade Services 2.0, over HTTP on this machine.
 """
 
 import html
-import json
 import re
 import time
 import urllib.parse
@@ -14,7 +13,7 @@ import uuid
 import jwt
 import requests
 from cryptography.hazmat.primitives.asymmetric import rsa
-from jwcrypto.jwk import JWK
+from jwt.algorithms import RSAAlgorithm
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
@@ -176,7 +175,7 @@ class Platform:
         self.asked.append("/jwks")
         if self.trouble:
             return Response("trouble", self.trouble)
-        key = json.loads(JWK.from_pyca(self.private.public_key()).export_public())
+        key = RSAAlgorithm.to_jwk(self.private.public_key(), as_dict=True)
         return JSONResponse({"keys": [{**key, "kid": self.kid, "alg": "RS256", "use": "sig"}]})
 
     async def _token(self, request):

@@ -52,7 +52,7 @@ def deliveries(desk: Desk, opened: Opened) -> Deliveries:
     def title(assignment: str) -> str:
         return lesson.of(course.assignments(desk.root)[assignment]).title
 
-    return Deliveries(desk.record, opened.lti.config, opened.lti.platforms.values(), counted, title)
+    return Deliveries(desk.record, opened.lti.key, opened.lti.platforms.values(), counted, title)
 
 
 def points_that_count(desk: Desk, owner: str, assignment: str) -> Counted | None:

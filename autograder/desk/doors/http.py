@@ -7,10 +7,12 @@ from typing import Any
 
 import requests
 from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError
 
 SECONDS = 5.0  # to connect, and between two parts of an answer
 IN_ALL = 15.0  # seconds for an answer
 LARGEST = 4 * 2**20  # bytes of an answer
+PART = 2**10  # bytes that are read at once
 
 
 class Down(Exception):
@@ -33,12 +35,14 @@ class Patient(requests.Session):
         try:
             with super().request(method, url, *args, **options) as answer:
                 body = bytearray()
-                for part in answer.iter_content(2**10):
+                # `read1` gives what has come; `read` waits for a whole part, for hours if it comes by the byte
+                read = getattr(answer.raw, "read1", answer.raw.read)  # urllib3 1 has `read` alone
+                while part := read(PART, decode_content=True):
                     body += part
                     if len(body) > LARGEST or time.monotonic() > until:
                         raise Down(f"{url!s} answers with more than {LARGEST // 2**20} MB, or for too long")
                 answer._content = bytes(body)
-        except requests.RequestException as error:
+        except (requests.RequestException, HTTPError) as error:
             raise Down(f"{url!s} does not answer: {error}") from None
         if answer.status_code >= 500 or answer.is_redirect:
             raise Down(f"{url!s} answers {answer.status_code}")

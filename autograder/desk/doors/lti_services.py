@@ -16,14 +16,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import sqlalchemy as sa
-from pylti1p3.assignments_grades import AssignmentsGradesService
-from pylti1p3.exception import LtiException
-from pylti1p3.grade import Grade
-from pylti1p3.lineitem import LineItem
-from pylti1p3.names_roles import NamesRolesProvisioningService
-from pylti1p3.service_connector import ServiceConnector
-from pylti1p3.tool_config.dict import ToolConfDict
-from requests.utils import parse_header_links
 from sqlalchemy import select
 
 from ...intake.tables import Table
@@ -33,15 +25,23 @@ from ..logs import Log, one_line
 from ..record import Attempt, Record
 from ..tables import DELIVERY, LTI, PERSON
 from ..visitors import Refused, Visitor
-from .http import Down, Patient
+from .http import Down
+from .lti_calls import Calls, Endless, NotDone
+from .lti_keys import OwnKey
 from .lti_settings import MEMBERSHIP, SOURCEDID, SUB, Platform
 
 AGS = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
 NRPS = "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice"
+MEMBERS = "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly"
 SCORE = "https://purl.imsglobal.org/spec/lti-ags/scope/score"
+COLUMN = "https://purl.imsglobal.org/spec/lti-ags/scope/lineitem"  # to see the columns, and to make one
+COLUMN_SEEN = f"{COLUMN}.readonly"
+OF_MEMBERS = "application/vnd.ims.lti-nrps.v2.membershipcontainer+json"
+OF_COLUMNS = "application/vnd.ims.lis.v2.lineitemcontainer+json"
+OF_COLUMN = "application/vnd.ims.lis.v2.lineitem+json"
+OF_SCORE = "application/vnd.ims.lis.v1.score+json"
 LEARNER = f"{MEMBERSHIP}#Learner"
 COLUMNS = ("id", "first_name", "last_name", "email", "lms_user_id")
-PAGES = 200  # of a list, at most
 SENDING = 120.0  # seconds for which a delivery on its way is not sent again
 WAITS = (30.0, 120.0, 600.0, 3600.0, 6 * 3600.0)  # seconds between tries; the last one from then on
 
@@ -111,51 +111,25 @@ def _address(said: Any, name: str) -> str:
     return value if isinstance(value, str) and urlsplit(value).scheme in ("https", "http") else ""
 
 
-class _Connector(ServiceConnector):
-    """PyLTI1p3 makes the address of a list's next page small letters; here it is as the platform wrote it."""
-
-    def make_service_request(self, *args: Any, **options: Any) -> Any:
-        answer = super().make_service_request(*args, **options)
-        header = next((value for name, value in answer["headers"].items() if name.lower() == "link"), "")
-        links = [link.get("url") for link in parse_header_links(header) if link.get("rel") == "next"]
-        return {**answer, "next_page_url": links[0] if links else None}
-
-
-def _connector(config: ToolConfDict, platform: Platform, address: str) -> _Connector:
-    """What asks a platform for something. Raises LtiException if it would send the desk's token over a plain line."""
-    if urlsplit(platform.auth_token_url).scheme == "https" != urlsplit(address).scheme:
-        raise LtiException(f"{address} should begin with https://")
-    registration = config.find_registration_by_params(platform.issuer, platform.client_id)
-    return _Connector(registration, Patient())
-
-
 # --- who is in the course -----------------------------------------------------------------------------
 
 
-def members(config: ToolConfDict, platform: Platform, address: str) -> list[Member]:
+def members(key: OwnKey, platform: Platform, address: str) -> list[Member]:
     """Everybody who is in the platform's course now. Raises Refused."""
-    found: list[Member] = []
     try:
-        service = NamesRolesProvisioningService(
-            _connector(config, platform, address), {"context_memberships_url": address}
-        )
-        for _ in range(PAGES):
-            page, following = service.get_members_page(address)
-            found += [member for one in page if (member := _member(one)) is not None]
-            if not following:
-                return found
-            if urlsplit(following)[:2] != urlsplit(address)[:2]:
-                raise LtiException("the list goes on elsewhere, where the desk's token is not sent")
-            address = following
+        pages = Calls(key, platform).pages(address, [MEMBERS], OF_MEMBERS)
+        found = [_member(one) for page in pages for one in page.get("members", [])]
     except Down as error:
         Log(__name__).warning("LTI: %s", error)
         raise Refused("The platform does not answer: try again in a minute.", 503, 60.0) from None
-    except Exception as error:  # PyLTI1p3 raises what it happens to, if an answer has another form
+    except Endless:
+        raise Refused("The platform's list of members has no end.", 502) from None
+    except Exception as error:  # also what an answer of another form leads to
         Log(__name__).warning("LTI: %s", error)
         raise Refused(
             "The platform does not say who is in the course: let the tool use Names and Role Provisioning there.", 502
         ) from None
-    raise Refused("The platform's list of members has no end.", 502)
+    return [member for member in found if member is not None]
 
 
 def _member(said: Any) -> Member | None:
@@ -218,13 +192,13 @@ class Deliveries:
     def __init__(
         self,
         record: Record,
-        config: ToolConfDict,
+        key: OwnKey,
         platforms: Iterable[Platform],
         counted: Callable[[str, str], Counted | None],
         title: Callable[[str], str],
     ) -> None:
         self.record = record
-        self.config = config
+        self.key = key
         self.platforms = {(platform.issuer, platform.client_id): platform for platform in platforms}
         self.counted = counted
         self.title = title
@@ -296,37 +270,59 @@ class Deliveries:
         return not problem
 
     def _put(self, row: Any) -> None:
-        """Give the points of a delivery to the platform. Raises Down, LtiException, or what PyLTI1p3 happens to."""
+        """Give the points of a delivery to the platform. Raises Down, NotDone, or what its answers lead to."""
         issuer, client, _ = json.loads(row.subject)
         platform = self.platforms.get((issuer, client))
         if platform is None:
-            raise LtiException("this platform is no longer in c.Desk.lti")
+            raise NotDone("this platform is no longer in c.Desk.lti")
         said = json.loads(row.said)
         lineitems, scope = said["ags"]["lineitems"], said["ags"]["scope"]
         if not lineitems or SCORE not in scope:
-            raise LtiException("the platform lets the desk give no points: allow Assignment and Grade Services there")
-        service = AssignmentsGradesService(
-            _connector(self.config, platform, lineitems), {"scope": scope, "lineitems": lineitems}
-        )
-        grade = (
-            Grade()
-            .set_score_given(row.points)
-            .set_score_maximum(row.max_points)
-            .set_timestamp(datetime.now(UTC).isoformat(timespec="milliseconds"))
-            .set_activity_progress("Submitted")
-            .set_grading_progress("FullyGraded" if row.is_all else "PendingManual")
-            .set_user_id(said["sub"])
-        )
-        column = (lineitems, row.assignment)
-        item = LineItem()
-        item.set_label(self.title(row.assignment)).set_score_maximum(row.max_points).set_tag(row.assignment)
-        if column in self._columns:
-            item.set_id(self._columns[column])
-        else:
-            item = service.find_or_create_lineitem(item)
-            self._columns[column] = item.get_id() or ""
+            raise NotDone("the platform lets the desk give no points: allow Assignment and Grade Services there")
+        calls, place = Calls(self.key, platform), (lineitems, row.assignment)
+        column = self._columns.get(place) or self._column(calls, scope, lineitems, row)
+        self._columns[place] = column
         try:
-            service.put_grade(grade, item)
-        except LtiException:
-            self._columns.pop(column, None)  # the column may be gone
+            calls.post(_scores(column), scope, _score(row, said["sub"]), OF_SCORE)
+        except NotDone:
+            self._columns.pop(place, None)  # the column may be gone
             raise
+
+    def _column(self, calls: Calls, scope: list[str], lineitems: str, row: Any) -> str:
+        """The address of an assignment's column in the platform's table; it is made if there is none."""
+        if not {COLUMN, COLUMN_SEEN} & {*scope}:
+            raise NotDone("the platform does not let the desk see its columns")
+        for page in calls.pages(lineitems, scope, OF_COLUMNS):
+            for item in page:
+                if item.get("tag") == row.assignment:
+                    return _column_in(item)
+        if COLUMN not in scope:
+            raise NotDone("the platform does not let the desk make a column")
+        if row.max_points <= 0:
+            raise NotDone("a platform has no columns for 0 points")
+        made = {"label": self.title(row.assignment), "scoreMaximum": row.max_points, "tag": row.assignment}
+        return _column_in(calls.post(lineitems, scope, made, OF_COLUMN, OF_COLUMN).json())
+
+
+def _column_in(said: Any) -> str:
+    if not (address := _address(said, "id")):
+        raise NotDone("the platform does not say where its column is")
+    return address
+
+
+def _scores(column: str) -> str:
+    """Where a column's scores are sent to: its address may have a query, which stays."""
+    parts = urlsplit(column)
+    return parts._replace(path=f"{parts.path.removesuffix('/')}/scores").geturl()
+
+
+def _score(row: Any, sub: str) -> dict[str, Any]:
+    """A delivery as the standard has it."""
+    return {
+        "scoreGiven": row.points,
+        "scoreMaximum": row.max_points,
+        "activityProgress": "Submitted",
+        "gradingProgress": "FullyGraded" if row.is_all else "PendingManual",
+        "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "userId": sub,
+    }

@@ -65,7 +65,7 @@ def _take_members(opened: Opened, runs: NbgraderCourse) -> None:
     if opened.lti is None:
         raise UsageError("--members needs c.Desk.lti in nbgrader_config.py: docs/desk_lms.md shows how.")
     platform, address = _offered(opened)
-    found = lti_services.members(opened.lti.config, platform, address)
+    found = lti_services.members(opened.lti.key, platform, address)
     learners = lti_services.learners(found)
     table = lti_services.as_table(platform, learners, platform in opened.lti.numbered)
     taken, others = roster.take(table, runs, Store(runs.root), are_people=True)
