@@ -132,6 +132,20 @@ def test_a_platform_that_signs_with_an_elliptic_curve(tmp_path, platform, says):
     refused(place, lambda claims: platform.sign(claims, ec.generate_private_key(ec.SECP384R1()), "ES384"), "signature")
 
 
+def test_two_keys_of_one_name(place, platform):
+    """Their names are the platform's affair: the algorithm says which one it is."""
+    elliptic = ec.generate_private_key(ec.SECP256R1())
+    both = [
+        {**ECAlgorithm.to_jwk(elliptic.public_key(), as_dict=True), "kid": "key-1"},
+        {**RSAAlgorithm.to_jwk(platform.private.public_key(), as_dict=True), "kid": "key-1"},
+    ]
+    for keys in (both, both[::-1]):
+        place.door.keys = KeySets(lambda address, keys=keys: {"keys": keys})
+        for how in ((elliptic, "ES256"), (platform.private, "RS256")):
+            answer, _ = send(place, lambda claims, how=how: platform.sign(claims, *how))
+            assert answer.status_code == 303, how
+
+
 def test_each_platform_has_keys_of_its_own(tmp_path, platform):
     """Who may sign for one platform is nobody at another, whatever a key there is called."""
     other = platform.registration(issuer="https://other.example", key_set_url="https://other.example/jwks")
