@@ -4,15 +4,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+DESK := $(VENV)/.desk
+TOOLS := $(VENV)/.tools
 
 # empty is unset: what Python compiles is kept
 export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup kernels demo test everything quick lowest newest build storyteller author-page site matrix pairs mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
+.PHONY: setup kernels demo desk test everything quick lowest newest build storyteller author-page site matrix pairs mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
 
-demo: setup
+demo: $(STAMP) packages
 	$(BIN)/autograder demo
+
+# a desk with a made-up class handing in
+desk: $(DESK) packages
+	$(BIN)/autograder desk --demo
 
 # one worker more than processors, since tests wait for other processes, too
 PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadgroup
@@ -26,15 +32,18 @@ test: setup kernels
 everything: setup kernels
 	$(PYTEST) --durations=40
 
-# everything with the lowest versions that pyproject.toml promises, in an environment of its own (Python 3.11)
+# everything with the lowest versions that pyproject.toml promises, in an environment of its own (Python 3.11). uv finds
+# them when the environment is made: the repository has no lock file of them
 LOWEST := .venv-lowest
 lowest: packages $(LOWEST)/.ready
 	PATH=$(CURDIR)/$(LOWEST)/bin:$$PATH $(subst $(BIN),$(LOWEST)/bin,$(PYTEST))
 
-$(LOWEST)/.ready: lowest.lock pyproject.toml
+$(LOWEST)/.ready: locks/desk.lock locks/dev.lock pyproject.toml
 	rm -rf $(LOWEST)
 	$(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python $(LOCKED) --requirement lowest.lock
+	$(LOWEST)/bin/python -m pip install --quiet --only-binary :all: uv
+	PYTHONPATH=. $(LOWEST)/bin/python tests/support/lock.py --lowest $(LOWEST)/lowest.lock
+	$(LOWEST)/bin/python $(LOCKED) --requirement $(LOWEST)/lowest.lock
 	$(LOWEST)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
@@ -77,9 +86,10 @@ quick: setup
 	$(BIN)/python -m pytest -n $$(nproc) $(QUICK) $(addprefix --deselect=,$(DEAR))
 	$(BIN)/python -m pytest tests/exercises -k "$(ONE)] or $(ONE)- or $(ONE)/"
 
-setup: $(STAMP) packages
+# all that tests and the other commands here need; `make demo` needs less
+setup: $(TOOLS) packages
 
-build: setup kernels
+build: $(STAMP) packages kernels
 	$(BIN)/autograder build
 
 # trains the storyteller of lessons 04, 07, 08 and 09 (some six minutes of one core), measures it, and puts it into the
@@ -101,10 +111,10 @@ SITE := .venv-site
 site: $(SITE)/.ready
 	REPOSITORY=$(REPOSITORY) NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
 
-$(SITE)/.ready: site.lock
+$(SITE)/.ready: locks/site.lock
 	rm -rf $(SITE)
 	$(PYTHON) -m venv $(SITE)
-	$(SITE)/bin/python $(LOCKED) --requirement site.lock
+	$(SITE)/bin/python $(LOCKED) --requirement locks/site.lock
 	touch $@
 
 # which check catches which mistake, as reports/matrix.md: of all exercises (some minutes), or of EXERCISE=name
@@ -165,30 +175,40 @@ lock:
 # build for CPUs where the index has it, as PyTorch's does, and else PyPI's, with NVIDIA's libraries:
 #   make demo TORCH_INDEX=https://download.pytorch.org/whl/cpu
 LOCKED := -m pip install --quiet --no-deps --only-binary :all: --require-hashes
-CPU_TORCH := $(LOCKED) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --requirement torch-cpu.lock
+CPU_TORCH := $(LOCKED) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --requirement locks/torch-cpu.lock
 
 # made again when the pinned packages change; an environment that broke half-way has no stamp and is made again too
-$(STAMP): $(filter-out lowest.lock kernels.lock site.lock,$(wildcard *.lock)) pyproject.toml
+$(STAMP): locks/requirements.lock locks/torch-cpu.lock locks/torch-cuda.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || { \
 	  echo "Python 3.11, 3.12, 3.13 or 3.14 is needed, and $(PYTHON) is none of them: name one, as in make demo PYTHON=python3.12" >&2; \
 	  exit 1; }
-	@echo "Making the environment $(VENV), once: some minutes, and 2 GB (7 GB where torch brings NVIDIA's libraries) ..."
+	@echo "Making the environment $(VENV), once: some minutes, and 1.5 GB (6.5 GB where torch brings NVIDIA's libraries) ..."
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(LOCKED) --requirement requirements.lock --requirement requirements-dev.lock
+	$(BIN)/python $(LOCKED) --requirement locks/requirements.lock
 	$(BIN)/python $(CPU_TORCH) $(if $(TORCH_INDEX),,2>/dev/null || { \
 	  echo "No torch for CPUs in this index: taking PyPI's, with NVIDIA's libraries ..."; \
-	  $(BIN)/python $(LOCKED) --requirement torch-cuda.lock; })
+	  $(BIN)/python $(LOCKED) --requirement locks/torch-cuda.lock; })
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(STAMP)
+
+# on top of it, what only a desk needs, and then what only tests, clusters and PostgreSQL need
+$(DESK): locks/desk.lock $(STAMP)
+	$(BIN)/python $(LOCKED) --requirement locks/desk.lock
+	touch $@
+
+$(TOOLS): locks/cluster.lock locks/dev.lock $(DESK)
+	@echo "Adding what only tests need to $(VENV), once ..."
+	$(BIN)/python $(LOCKED) --requirement locks/cluster.lock --requirement locks/dev.lock
+	touch $@
 
 # Triton, which lesson 11 needs and nothing else: 200 MB to download, 700 MB of disk. Without it that lesson is left out, and
 # each command says so. `make lowest` has the one that its torch brings.
 KERNELS := $(VENV)/.kernels
 kernels: $(KERNELS)
-$(KERNELS): kernels.lock $(STAMP)
+$(KERNELS): locks/kernels.lock $(STAMP)
 	@echo "Adding Triton to $(VENV), once, for lesson 11 ..."
-	$(BIN)/python $(LOCKED) --requirement kernels.lock
+	$(BIN)/python $(LOCKED) --requirement locks/kernels.lock
 	touch $@
 
 # what apt is asked for where it is missing: bubblewrap, without which grading refuses to start, and for the tests a

@@ -19,8 +19,9 @@ class WithCourse(build_py):
         folder = Path(self.build_lib) / "autograder" / "course_files"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(HERE / "source", folder / "source", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-        for name in ("nbgrader_config.py", "requirements.lock", "torch-cpu.lock", "kernels.lock"):
-            shutil.copy(HERE / name, folder)
+        (folder / "locks").mkdir()
+        for name in ("nbgrader_config.py", *(f"locks/{lock}.lock" for lock in ("requirements", "torch-cpu", "kernels"))):
+            shutil.copy(HERE / name, folder / name)
 
 
 setup(cmdclass={"build_py": WithCourse})

@@ -40,13 +40,13 @@ def students(assignment):
 
 def test_a_student_of_a_page_is_read():
     text = (
-        "kim: who this is\n# delete-tests\n# otherwise: solution\n"
+        "kim: who this is\n# delete-tests\n# slow\n# otherwise: solution\n"
         "# SelfAttention: mistake no-scale and rank-not-checked\n"
         "# attention: own text, zero timeout\n\n"
         "# %% attention\ndef attention():\n    return 1\n\n# %% new\nprint(2)\n"
     )
     student = made_up.parse(text, EXERCISES)
-    assert (student.name, student.about, student.delete_tests) == ("kim", "who this is", True)
+    assert (student.name, student.about, student.delete_tests, student.slow) == ("kim", "who this is", True, True)
     assert student.expected == {
         "SingleHeadSelfAttention": made_up.Expected("full"),
         "SelfAttention": made_up.Expected("less", "graded", frozenset({"no-scale", "rank-not-checked"})),
@@ -141,6 +141,20 @@ def test_the_class_holds_all_sorts(students):
     assert any(s.delete_tests for s in students)
     assert any(title == "question-three-matrices" for s in students for title, _ in s.cells)
     assert any(not s.cells and s.raw is None for s in students), "nobody handed in the release as it is"
+
+
+def test_the_first_page_waits_for_nobody_who_never_ends(students):
+    """Of the class that is shown first; in the others nobody waits for a page, so the mark would say nothing."""
+    assert {s.name for s in students if any(o.status == "timeout" for o in s.expected.values())} <= {
+        s.name for s in students if s.slow
+    }
+    assert sum(not s.slow for s in students) >= 20 and run.FIRST == ASSIGNMENT
+    others = [a for a in course.assignments().values() if a.name != run.FIRST]
+    assert not any(s.slow for a in others for s in run.read_class(a))
+
+
+def test_the_size_of_a_class_is_known_before_it_is_read(students):
+    assert made_up.size(ASSIGNMENT) == len(students)
 
 
 def test_every_expected_mistake_is_in_the_bank():
@@ -266,41 +280,147 @@ class Stream(io.StringIO):
         return self.terminal
 
 
-def test_nothing_is_silent_into_a_pipe(monkeypatch):
+def test_a_pipe_gets_a_line_now_and_then(monkeypatch):
     monkeypatch.setattr(ticker, "TICK", 0.01)
     monkeypatch.setattr(ticker, "QUIET", 0.05)
-    with ticker.Ticker(stream := Stream(False)) as told:
-        with told.doing("grading"):
+    with ticker.Ticker(stream := Stream(False), 2) as shown:
+        with shown.doing("grading"):
             time.sleep(0.3)
-            told.turn_to("grading: 1 of 2")
+            shown.step()
             time.sleep(0.3)
-        told.say("Done.")
+        shown.say("Done.")
         time.sleep(0.3)
     lines = stream.getvalue().splitlines()
-    said = [re.sub(r", \d+ s$", "", line) for line in lines]
-    assert said[0] == "  grading" and said[-2] == "  grading: 1 of 2" and said[-1] == "Done."
-    assert 4 <= len(lines) <= 14 and "\r" not in stream.getvalue()
+    said = [re.fullmatch(r"  grading \|.*\| (\d) of 2, \d\d:\d\d", line) for line in lines[:-1]]
+    assert [one[1] for one in said] == sorted(one[1] for one in said) and {one[1] for one in said} == {"0", "1"}
+    assert lines[-1] == "Done." and "\r" not in stream.getvalue() and max(map(len, lines)) <= ticker.COLUMNS
+
+
+def test_what_is_quick_is_no_line_of_a_pipe():
+    with ticker.Ticker(stream := Stream(False), 50) as shown:
+        for number in range(50):
+            with shown.doing(f"grading {number}"):
+                shown.step()
+            shown.say(f"row {number}")
+    assert stream.getvalue().splitlines() == [f"row {number}" for number in range(50)]
 
 
 def test_the_end_of_the_workers_is_not_silent(monkeypatch):
     monkeypatch.setattr(ticker, "TICK", 0.01)
     monkeypatch.setattr(ticker, "QUIET", 0.05)
     slow = SimpleNamespace(connection=io.BytesIO(), end=lambda: time.sleep(0.3))
-    with ticker.Ticker(stream := Stream(False)) as told, run._Pool(told, 1, "cpu", "full") as pool:
+    with ticker.Ticker(stream := Stream(False), 1) as shown, run._Pool(shown, 1, "cpu", "full") as pool:
         pool.workers.append(slow)
-    assert stream.getvalue().startswith("  ending the processes that graded, 0 s\n")
+    assert stream.getvalue().startswith("  ending the processes that graded |")
 
 
-def test_a_terminal_has_one_line_that_ticks(monkeypatch):
+def test_a_terminal_has_one_bar(monkeypatch):
+    """It is drawn over itself; what is said stays above it, and nothing of it is left in the end."""
     monkeypatch.setattr(ticker, "TICK", 0.01)
-    with ticker.Ticker(stream := Stream(True)) as told:
-        with told.doing("grading " + 200 * "x"):
+    with ticker.Ticker(stream := Stream(True), 4) as shown:
+        with shown.doing("grading"):
             time.sleep(0.1)
-            told.say("A line.")
+            shown.say("A line.")
+            shown.reach(3)
             time.sleep(0.1)
-    shown = stream.getvalue()
-    assert shown.count("\n") == 1 and f"{ticker.CLEAR}A line.\n" in shown and shown.endswith(ticker.CLEAR)
-    assert max(len(part) for part in shown.replace("\n", ticker.CLEAR).split(ticker.CLEAR)) < 200
+    *before, after = stream.getvalue().split("A line.\n")
+    assert len(before) == 1 and "\n" not in before[0] + after
+    drawn = [part for part in before[0].split("\r") if part.strip()]
+    assert len(drawn) > 1 and all(part.startswith("  grading |") for part in drawn)
+    assert "3 of 4" in after and not after.split("\r")[-1].strip()
+
+
+def test_a_reader_who_has_gone_stops_nothing(monkeypatch):
+    monkeypatch.setattr(ticker, "TICK", 0.01)
+    for terminal in (True, False):
+        stream = Stream(terminal)
+        with ticker.Ticker(stream, 2) as shown, shown.doing("grading"):
+            stream.close()
+            shown.say("A line.")
+            shown.step()
+            time.sleep(0.05)
+
+
+# --- the order ------------------------------------------------------------------------------------
+
+
+def test_the_first_page_comes_first_and_what_trains_models_last():
+    names = list(course.assignments())
+    first, others = run.parts(names)
+    assert first == [run.FIRST] and others[-1] == run.LAST == names[-1]
+    assert others == [name for name in names if name != run.FIRST]
+    assert run.parts(names[2:4]) == [names[2:3], names[3:4]]
+    assert run.parts([run.LAST, names[0]]) == [[names[0]], [run.LAST]]
+    assert run.parts([run.LAST]) == [[run.LAST]]
+
+
+def test_what_follows_is_said(students):
+    names = list(course.assignments())
+    said = run.what_follows(students, names, 2).replace("\n", " ")
+    assert "take longer to grade and 11 more assignments. The last, 12_your_model, takes about" in said
+    seconds, half = (int(re.search(r"(\d+) s:", run.what_follows([], names, jobs))[1]) for jobs in (1, 2))
+    assert seconds == pytest.approx(2 * half, abs=10) and seconds == pytest.approx(
+        run.LAST_SECONDS * made_up.size(run.LAST), abs=10
+    )
+    assert run.what_follows([], names[:1], 2) == ""
+    assert run.what_follows([], [names[0], names[2]], 2) == "It goes on with 1 more assignment."
+
+
+@pytest.fixture
+def steps(tmp_path, monkeypatch, capsys):
+    """Runs the demo on some assignments with nothing built or graded: what it does, and what it has said before."""
+    done = []
+
+    def note(what):
+        done.append((what, capsys.readouterr().out))
+
+    def build(root, names, runs, ticker):
+        note(("build", *names))
+        return [course.find_assignment(name) for name in names]
+
+    def grade(root, assignment, students, *rest):
+        note(("grade", assignment.name, len(students)))
+        (root / "feedback" / "greta" / assignment.name).mkdir(parents=True, exist_ok=True)
+        (root / "feedback" / "greta" / assignment.name / f"{assignment.name}.html").touch()
+        return ""
+
+    monkeypatch.setattr(run, "build", build)
+    monkeypatch.setattr(run, "grade", grade)
+    monkeypatch.setattr(run, "hand_in", lambda *given: None)
+    monkeypatch.setattr(run, "export", lambda *given: None)
+
+    def ran(*wanted):
+        code = run.run(tmp_path / "course", 1, "cpu", "full", wanted)
+        note("end")
+        return code, done
+
+    return ran
+
+
+def test_the_first_page_is_shown_before_anything_else_is_built(steps, students):
+    code, done = steps("01", "02", "12")
+    what, said = zip(*done, strict=True)
+    quick = sum(not student.slow for student in students)
+    assert what == (
+        ("build", run.FIRST),
+        ("grade", run.FIRST, quick),
+        ("grade", run.FIRST, len(students)),
+        ("build", "01_self_attention", run.LAST),
+        ("grade", "01_self_attention", made_up.size("01_self_attention")),
+        ("grade", run.LAST, made_up.size(run.LAST)),
+        "end",
+    )
+    assert "Open this first" not in said[1]
+    assert f"reports/{run.FIRST}.html" in said[2] and f"feedback/greta/{run.FIRST}/{run.FIRST}.html" in said[2]
+    assert "oskar" not in said[2], "a page that is not there yet"
+    assert run.LAST in said[2] and "about" in said[2]
+    assert code == 1, "nothing was graded: no outcome is the expected one"
+
+
+def test_one_assignment_in_which_all_are_quick_is_built_and_shown_once(steps):
+    _, done = steps("03")
+    assert [what[0] for what, _ in done[:-1]] == ["build", "grade"]
+    assert "reports/03_causal_attention.html" in done[-1][1] and "It goes on" not in done[-1][1]
 
 
 # --- the folder -----------------------------------------------------------------------------------
@@ -349,11 +469,12 @@ def test_the_command_says_so_in_one_line(tmp_path, capsys, monkeypatch):
 def ran(tmp_path_factory):
     """What `autograder demo` printed for one assignment, with times, and the folder that it made. `make demo` does all.
 
-    The times are seconds since the line before; `longest` is the longest of them.
+    The times are seconds since the line before; `longest` is the longest of them. `is_there`: whether the first page
+    that it named was there then.
     """
     folder = tmp_path_factory.mktemp("demo") / "course"
     arguments = ["demo", *GRADED, "--folder", str(folder), "--jobs", "2", "--device", "cpu"]
-    lines, longest, spoke = [], 0.0, time.monotonic()
+    lines, longest, spoke, is_there = [], 0.0, time.monotonic(), None
     with subprocess.Popen(
         [sys.executable, "-m", "autograder", *arguments],
         cwd=ROOT,
@@ -366,9 +487,13 @@ def ran(tmp_path_factory):
             now = time.monotonic()
             longest, spoke = max(longest, now - spoke), now
             lines.append(line)
+            if is_there is None and ".html" in line:
+                is_there = (ROOT / line.strip()).is_file()
         err = process.stderr.read()
-    out = "".join(line for line in lines if not re.fullmatch(r"  .*, \d+ s\n", line))
-    return SimpleNamespace(code=process.returncode, out=out, err=err, folder=folder, longest=longest)
+    out = "".join(line for line in lines if not re.fullmatch(r"  .*\| \d+ of \d+, [\d:]+\n", line))
+    return SimpleNamespace(
+        code=process.returncode, out=out, err=err, folder=folder, longest=longest, is_there=is_there
+    )
 
 
 def test_the_demo_goes_well(ran):
@@ -377,8 +502,8 @@ def test_the_demo_goes_well(ran):
 
 
 def test_the_demo_is_never_silent(ran):
-    """It says something every two seconds; the rest is for a machine that is busy."""
-    assert ran.longest < 6.0
+    """The last seconds are for a machine that is busy."""
+    assert ran.longest < ticker.QUIET + 10.0
 
 
 def test_the_demo_fits_a_terminal(ran, students):
@@ -414,7 +539,10 @@ def test_the_files_are_there(ran, students):
     shown = os.path.relpath(ran.folder, ROOT)
     named = re.findall(rf"^  ({re.escape(shown)}/\S+)$", ran.out, re.MULTILINE)
     inside = [os.path.relpath(name, shown) for name in named]
-    assert inside[0] == f"reports/{ASSIGNMENT}.html" and len(inside) == 3 + len(run.WORTH_OPENING)
+    *early, again = (place for place, name in enumerate(inside) if name == f"reports/{ASSIGNMENT}.html")
+    assert early == [0] and inside[1] == f"feedback/greta/{page}" and again == 2
+    assert ran.is_there and ran.out.index("Open this first") < ran.out.index(f"\n{ASSIGNMENT} ")
+    assert len(inside) - again == 3 + len(run.WORTH_OPENING)
     assert all((ROOT / name).is_file() for name in named)
 
 

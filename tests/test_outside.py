@@ -85,7 +85,7 @@ def test_what_a_site_reads_can_be_read(path):
 
 def test_triton_is_the_one_that_torch_needs_on_a_gpu():
     """So one version is tested, and `make test` changes no environment that has torch's own."""
-    locks = [(ROOT / name).read_text(encoding="utf-8") for name in ("kernels.lock", "torch-cuda.lock")]
+    locks = [(ROOT / "locks" / name).read_text(encoding="utf-8") for name in ("kernels.lock", "torch-cuda.lock")]
     ours, torchs = ({pin.name: pin for pin in pins.read(lock)} for lock in locks)
     assert set(ours) == {"triton"} and ours["triton"].hashes == torchs["triton"].hashes
     assert ours["triton"].text.split()[0] == torchs["triton"].text.split()[0]

@@ -1,4 +1,4 @@
-"""The packages that requirements.lock pins, with their hashes, and those of them that some packages need."""
+"""The packages that a lock file pins, with their hashes, and those of them that some packages need."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ what they hand in, one line per exercise:
     # EXERCISE: RECIPE, LEVEL [STATUS] [ID ...]     what it comes to, where that does not follow from the recipe
     # otherwise: solution | answer STYLE     of exercises without a line (default: untouched)
     # delete-tests                           hands in the notebook without its visible tests
+    # slow                                   takes long to grade: the demo's first page is without it
     # instead of a notebook: TEXT            hands in a file with this text
 
 Cells for what is brought along from earlier lessons hold the course's own, except in a notebook that is as it was
@@ -47,6 +48,8 @@ LESS = "less"  # than full marks: how much less, the checks say
 LEVELS = ("full", "partial", "zero")
 RAW = "instead of a notebook"
 OWN = "own text"
+STUDENT = re.compile(r"^# === *", re.MULTILINE)
+MARKS = ("delete-tests", "slow")
 
 
 @dataclass(frozen=True)
@@ -74,17 +77,23 @@ class Student:
     cells: tuple[tuple[str, str], ...] = ()
     delete_tests: bool = False
     raw: bytes | None = None
+    slow: bool = False
 
 
 def read_class(assignment: Assignment) -> list[Student]:
     """All students who handed in the assignment, sorted by name. Raises CourseError for a malformed page."""
     page = (CLASS / f"{assignment.name}.py").read_text(encoding="utf-8")
     names = [exercise.name for exercise in assignment.exercises]
-    _, *students = re.split(r"^# === *", page, flags=re.MULTILINE)
+    _, *students = STUDENT.split(page)
     brought = _brought_along(assignment)
     made = (parse(text, names) for text in students)
     began = (replace(s, cells=(*brought, *s.cells)) if s.expected.keys() & dict(s.cells).keys() else s for s in made)
     return sorted(began, key=lambda student: student.name)
+
+
+def size(assignment: str) -> int:
+    """How many students an assignment's page has."""
+    return len(STUDENT.findall((CLASS / f"{assignment}.py").read_text(encoding="utf-8")))
 
 
 def _brought_along(assignment: Assignment) -> list[tuple[str, str]]:
@@ -100,11 +109,11 @@ def parse(text: str, exercises: Sequence[str]) -> Student:
     first, *lines = head.strip().split("\n")
     name, _, about = (part.strip() for part in first.partition(":"))
     recipes = dict.fromkeys(exercises, "")
-    otherwise, raw, delete_tests = "untouched", None, False
+    otherwise, raw, marks = "untouched", None, dict.fromkeys(MARKS, False)
     for line in filter(None, (line.removeprefix("#").strip() for line in lines)):
         what, _, recipe = (part.strip() for part in line.partition(":"))
-        if what == "delete-tests":
-            delete_tests = True
+        if what in marks:
+            marks[what] = True
         elif what == "otherwise":
             otherwise = recipe
         elif what == RAW:
@@ -125,7 +134,7 @@ def parse(text: str, exercises: Sequence[str]) -> Student:
             cells.append((exercise, made))
         if (recipe == OWN) != (exercise in dict(own)):
             raise CourseError(f"The demo's {name} has a recipe for {exercise} and a text, or neither.")
-    return Student(name, about, expected, (*cells, *own), delete_tests)
+    return Student(name, about, expected, (*cells, *own), marks["delete-tests"], slow=marks["slow"])
 
 
 def _where_there_is(recipe: str, exercise: str) -> str:

@@ -11,7 +11,7 @@ import shutil
 import statistics
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from ..errors import UsageError
 from ..grading.store import Store
 from ..report import outcome_text
 from ..verdict import FACT, Outcome, Verdict
-from .made_up import CLASS, LESS, Expected, Student, fill_in, read_class
+from .made_up import CLASS, LESS, Expected, Student, fill_in, read_class, size
 from .ticker import Ticker
 
 if TYPE_CHECKING:  # it imports nbgrader
@@ -35,7 +35,9 @@ MARKER = ".made-by-demo"
 LOG = "demo.log"
 WIDTH = 80
 COLUMNS = ("students", "all right", "mean points", "by hand", "mistakes")
-FIRST = "02_queries_keys_values"  # whose class report to open first
+FIRST = "02_queries_keys_values"  # whose class report is shown first
+LAST = "12_your_model"  # which trains the model of each student
+LAST_SECONDS = 23.0  # of one processor, for one of its students: measured over the class, with all that goes with it
 WORTH_OPENING = {
     ("greta", FIRST): "quiet mistakes, named",
     ("oskar", FIRST): "a loop that never ends, and what it did not take along",
@@ -62,29 +64,31 @@ def run(
         raise UsageError(f"The demo's made-up class handed in nothing for {', '.join(unknown)}.")
     make_folder(root, folder)
     start = os.getcwd()
-    with _working_in(folder), Ticker(sys.stdout) as ticker:
+    with _working_in(folder), Ticker(sys.stdout, sum(1 + size(name) for name in names)) as ticker:
         some = f"{len(names)} assignment{'s' if len(names) > 1 else ''}"
         ticker.say(f"A course of its own in {folder}: {some} and a made-up class.")
         for problem in left_out if not wanted else ():
             ticker.say(f"Left out: {problem}")
         with ticker.doing("starting torch and nbgrader"):
-            from ..nbgrader.building import build
             from ..nbgrader.runs import NbgraderCourse
 
         here = course.root()
         runs = NbgraderCourse(here)
-        with ticker.doing(f"building {some}"):
-            built = 0
-            for done in build(here, sorted(names), runs):
-                built += isinstance(done, Assignment)
-                ticker.turn_to(f"building {some}: {built} done")
-        ticker.say(f"Built: release/ for students, solutions/ for afterwards.\n\n{headings()}")
-        handed_in = {a: read_class(a) for a in course.assignments().values() if a.name in names}
+        handed_in: dict[Assignment, list[Student]] = {}
         surprises = []
-        engine = _Pool(ticker, jobs, device, sandbox, Store(here).learnt)
-        with engine:
-            for assignment, students in handed_in.items():
-                surprises += run_assignment(here, assignment, students, engine, device, sandbox, verbose)
+        for part in parts(names):
+            built = build(here, part, runs, ticker)
+            # its processes know the course as it was when they began: each part has some of its own
+            with _Pool(ticker, jobs, device, sandbox, Store(here).learnt) as engine:
+                for assignment in built:
+                    students, before = read_class(assignment), ticker.done
+                    if not handed_in:
+                        grade_the_quick(here, assignment, students, engine, device, sandbox)
+                        said = first_page(here, assignment, start), what_follows(students, names, jobs), headings()
+                        ticker.say("\n" + "\n\n".join(filter(None, said)))
+                    handed_in[assignment] = students
+                    surprises += run_assignment(here, assignment, students, engine, device, sandbox, verbose)
+                    ticker.reach(before + len(students))
         with ticker.doing("exporting all grades"):
             export(runs, here / "grades.csv")
         ticker.say(f"\n{about_the_table(handed_in)}\n\n{what_to_open(here, handed_in, start)}")
@@ -92,8 +96,25 @@ def run(
     return 1 if surprises else 0
 
 
+def parts(names: Collection[str]) -> list[list[str]]:
+    """The assignments in the order in which they are built and graded: the one to be shown first, then the others."""
+    order = sorted(names, key=lambda name: (name != FIRST, name == LAST, name))
+    return [part for part in (order[:1], order[1:]) if part]
+
+
+def build(root: Path, names: Sequence[str], runs: NbgraderCourse, ticker: Ticker) -> list[Assignment]:
+    """Build assignments; returns them in this order."""
+    from ..nbgrader import building
+
+    with ticker.doing(f"building {names[0] if len(names) == 1 else f'{len(names)} assignments'}"):
+        for done in building.build(root, sorted(names), runs):
+            if isinstance(done, Assignment):
+                ticker.step()
+    return [course.find_assignment(name) for name in names]
+
+
 class _Pool(Pool):
-    """The Engine that tells how many submissions it has graded, and when it ends its processes."""
+    """The Engine that shows how many submissions it has graded, and when it ends its processes."""
 
     def __init__(self, ticker: Ticker, jobs: int, device: str, sandbox: str, learnt: Path | None = None) -> None:
         super().__init__(jobs, device, sandbox, learnt)
@@ -104,10 +125,9 @@ class _Pool(Pool):
             super().__exit__(*exc)
 
     def graded(self, coming: Iterator[Task], total: int, alone: bool = False) -> Iterator[tuple[Task, Graded]]:
-        for done, (task, graded) in enumerate(super().graded(coming, total, alone), start=1):
-            again = ", once more what was stopped" if alone else ""
-            if task.student:
-                self.ticker.turn_to(f"grading {task.assignment}{again}: {done} of {total}")
+        for task, graded in super().graded(coming, total, alone):
+            if task.student and not alone:  # those were graded before, and stopped
+                self.ticker.step()
             yield task, graded
 
 
@@ -120,26 +140,46 @@ def run_assignment(
     sandbox: str,
     verbose: bool = False,
 ) -> list[str]:
-    """Hand in, grade and report on one assignment; returns a sentence for every outcome that was not expected."""
+    """Hand in, grade and report on one assignment; returns a sentence for every outcome that was not expected.
+
+    Who has handed in before is not graded again.
+    """
     ticker = engine.ticker
     hand_in(root, assignment, students)
-    printed = io.StringIO()
-    print(f"The class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n", file=printed)
+    about = f"The class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n\n"
+    printed = about + grade(root, assignment, students, engine, device, sandbox)
+    with open(root / LOG, "a", encoding="utf-8") as log:
+        log.write(f"{printed}\n")
+    if verbose:
+        ticker.say(f"\n{printed}\n{headings()}")
+    ticker.say(row(assignment, Store(root).latest(assignment.name).values()))
+    return compare(students, root, assignment)
+
+
+def grade_the_quick(
+    root: Path, assignment: Assignment, students: Sequence[Student], engine: _Pool, device: str, sandbox: str
+) -> None:
+    """Hand in, grade and report on those whose grading does not take long, so that there is something to look at."""
+    quick = [student for student in students if not student.slow]
+    hand_in(root, assignment, quick)
+    grade(root, assignment, quick, engine, device, sandbox)
+
+
+def grade(
+    root: Path, assignment: Assignment, students: Sequence[Student], engine: _Pool, device: str, sandbox: str
+) -> str:
+    """Grade and report on an assignment; returns what the commands print. If they stop, it is shown."""
+    ticker, printed = engine.ticker, io.StringIO()
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             with ticker.doing(f"grading {assignment.name}"):
                 commands.grade_class(root, assignment, [s.name for s in students], engine, device, sandbox)
-            with ticker.doing(f"writing the feedback and the report of {assignment.name}"):
+            with ticker.doing(f"writing the pages of {assignment.name}"):
                 commands.report_class(root, assignment, engine.jobs)
     except BaseException:
         ticker.say(printed.getvalue())
         raise
-    with open(root / LOG, "a", encoding="utf-8") as log:
-        log.write(f"{printed.getvalue()}\n")
-    if verbose:
-        ticker.say(f"\n{printed.getvalue()}\n{headings()}")
-    ticker.say(row(assignment, Store(root).latest(assignment.name).values()))
-    return compare(students, root, assignment)
+    return printed.getvalue()
 
 
 # --- the folder -----------------------------------------------------------------------------------
@@ -178,10 +218,12 @@ def _working_in(folder: Path) -> Iterator[None]:
 
 
 def hand_in(root: Path, assignment: Assignment, students: Iterable[Student]) -> None:
-    """Write submitted/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb for every student, made from the release."""
+    """Write submitted/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb, made from the release, for every student who has none."""
     release = json.loads((root / "release" / assignment.name / f"{assignment.name}.ipynb").read_text(encoding="utf-8"))
     for student in students:
         path = root / "submitted" / student.name / assignment.name / f"{assignment.name}.ipynb"
+        if path.exists():
+            continue
         path.parent.mkdir(parents=True)
         if student.raw is not None:
             path.write_bytes(student.raw)
@@ -277,25 +319,55 @@ def about_the_table(assignments: Iterable[Assignment]) -> str:
     return textwrap.fill((by_hand if any(a.points_by_hand for a in assignments) else "") + mistakes, WIDTH)
 
 
+def first_page(root: Path, assignment: Assignment, start: str) -> str:
+    """Which pages to open while the rest is graded, for a user who is in `start`."""
+    pages = {page: about for page, about in worth_opening([assignment.name]).items() if (root / page).is_file()}
+    return f"{report_to_open(root, assignment.name, start)}\n\n{listed(root, pages, start)}".strip()
+
+
+def what_follows(students: Collection[Student], names: Collection[str], jobs: int) -> str:
+    """What the demo does after its first page, and how long the last assignment takes."""
+    slow = ["those of the class who take longer to grade"] if any(student.slow for student in students) else []
+    more = len(names) - 1
+    others = [f"{more} more assignment{'s' if more > 1 else ''}"] if more else []
+    said = f"It goes on with {' and '.join(slow + others)}." if slow or others else ""
+    if more and LAST in names:
+        seconds = 10 * round(LAST_SECONDS * size(LAST) / jobs / 10)
+        said += f" The last, {LAST}, takes about {seconds} s: it trains the model of each student."
+    return textwrap.fill(said, WIDTH)
+
+
 def what_to_open(root: Path, assignments: Collection[Assignment], start: str) -> str:
     """Which page to open first, which others there are, and how to open Formgrader, for a user who is in `start`."""
     names = sorted(assignment.name for assignment in assignments)
-    first = FIRST if FIRST in names else names[0]
-    others = {
+    pages = worth_opening(names)
+    pages |= {"reports/": "The class reports of all assignments."} if len(names) > 1 else {}
+    pages["grades.csv"] = "All grades, as nbgrader exports them."
+    pages[LOG] = "Every student's scores, as `autograder grade` prints them."
+    lines = [report_to_open(root, FIRST if FIRST in names else names[0], start), "", "Then:", ""]
+    lines += [listed(root, pages, start)]
+    lines += ["", "To grade the written answers by hand, in Formgrader (menu Nbgrader):", ""]
+    return "\n".join([*lines, *(f"  {command}" for command in formgrader(root, start))])
+
+
+def worth_opening(names: Collection[str]) -> dict[str, str]:
+    """The pages of students that are worth opening, of these assignments: what is there to see, by path."""
+    return {
         f"feedback/{student}/{name}/{name}.html": f"What {student} reads: {about}."
         for (student, name), about in WORTH_OPENING.items()
         if name in names
     }
-    others |= {"reports/": "The class reports of all assignments."} if len(names) > 1 else {}
-    others["grades.csv"] = "All grades, as nbgrader exports them."
-    others[LOG] = "Every student's scores, as `autograder grade` prints them."
-    shown = {file: os.path.relpath(root / file, start) for file in [f"reports/{first}.html", *others]}
-    lines = ["Open this first, in a browser. It is what an instructor reads:", ""]
-    lines += [f"  {shown.pop(f'reports/{first}.html')}", "", "Then:", ""]
-    for file, path in shown.items():
-        lines += [others[file], f"  {path}"]
-    lines += ["", "To grade the written answers by hand, in Formgrader (menu Nbgrader):", ""]
-    return "\n".join([*lines, *(f"  {command}" for command in formgrader(root, start))])
+
+
+def report_to_open(root: Path, name: str, start: str) -> str:
+    """That an assignment's class report is to be opened first."""
+    path = os.path.relpath(root / "reports" / f"{name}.html", start)
+    return f"Open this first, in a browser. It is what an instructor reads:\n\n  {path}"
+
+
+def listed(root: Path, pages: Mapping[str, str], start: str) -> str:
+    """These pages, with a line each that says what they are."""
+    return "\n".join(f"{about}\n  {os.path.relpath(root / page, start)}" for page, about in pages.items())
 
 
 def formgrader(root: Path, start: str) -> list[str]:

@@ -1,27 +1,35 @@
-"""Says what the demo is doing, so that it is never silent: a line that ticks on a terminal, more lines into a pipe."""
+"""Shows what the demo is doing, so that it is never silent: one bar on a terminal, now and then a line into a pipe."""
 
 from __future__ import annotations
 
 import contextlib
-import shutil
 import threading
 import time
 from collections.abc import Iterator
 from typing import TextIO
 
-QUIET = 2.0  # seconds without a word into a pipe
-TICK = 0.5  # seconds between two looks at whether there is something to say
-CLEAR = "\r\x1b[K"
+from tqdm import tqdm
+
+QUIET = 20.0  # seconds without a word into a pipe
+TICK = 0.5  # seconds between two looks at whether there is something to show
+COLUMNS = 79  # of a line into a pipe
+BAR = "  {desc} |{bar}| {n_fmt} of {total_fmt}, {elapsed}"
 
 
 class Ticker:
-    """Writes lines to a stream, and what is being done as long as nothing else is written. Use it in a `with`."""
+    """Writes lines to a stream, and shows there what is being done and how much is done. Use it in a `with`.
 
-    def __init__(self, stream: TextIO) -> None:
+    `total` is how much there is to do.
+    """
+
+    def __init__(self, stream: TextIO, total: int) -> None:
         self.stream = stream
         self.terminal = stream.isatty()
         self.what = ""  # what is being done; "" for nothing that takes time
-        self.since = self.spoke = time.monotonic()
+        self.spoke = time.monotonic()
+        width = {"dynamic_ncols": True} if self.terminal else {"ncols": COLUMNS}
+        # it is shown by _show alone: a bar that has a delay shows itself neither at its start nor at a step
+        self.bar = tqdm(total=total, file=stream, leave=False, delay=float("inf"), bar_format=BAR, **width)
         self._lock = threading.RLock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._tick, daemon=True)
@@ -33,18 +41,20 @@ class Ticker:
     def __exit__(self, *exc: object) -> None:
         self._over.set()
         self._thread.join()
-        if self.terminal:
-            self._write(CLEAR)
+        with self._lock, _unless_nobody_reads():
+            self._hide()
+            self.bar.close()
 
     def say(self, text: str = "") -> None:
         """Write a line (or several) that stays."""
-        with self._lock:
-            self._write(f"{CLEAR if self.terminal else ''}{text}\n")
+        with self._lock, _unless_nobody_reads():
+            self._hide()
+            self._write(text)
+            self._show_on_a_terminal()
 
     @contextlib.contextmanager
     def doing(self, what: str) -> Iterator[None]:
-        """Tell, now and while the block runs, what is being done and for how long already."""
-        self.since = time.monotonic()
+        """Show, now and while the block runs, what is being done."""
         self.turn_to(what)
         try:
             yield
@@ -52,28 +62,48 @@ class Ticker:
             self.turn_to("")
 
     def turn_to(self, what: str) -> None:
-        """Tell something else from now on, such as how much is done."""
-        with self._lock:
+        """Show something else from now on."""
+        with self._lock, _unless_nobody_reads():
             self.what = what
-            if self.terminal:
-                self._show()
+            self.bar.set_description_str(what, refresh=False)
+            self._show_on_a_terminal()
+
+    def step(self) -> None:
+        """One more is done."""
+        with self._lock:
+            self.bar.update()
+
+    @property
+    def done(self) -> int:
+        """How much is done."""
+        return int(self.bar.n)
+
+    def reach(self, done: int) -> None:
+        """So much is done, whatever the steps were."""
+        with self._lock:
+            self.bar.n = done
 
     def _tick(self) -> None:
         while not self._over.wait(TICK):
-            with self._lock:
-                if self.terminal or (self.what and time.monotonic() - self.spoke >= QUIET):
-                    self._show()
+            with self._lock, _unless_nobody_reads():
+                self._show_on_a_terminal()
+                if not self.terminal and self.what and time.monotonic() - self.spoke >= QUIET:
+                    self._write(str(self.bar))
 
-    def _show(self) -> None:
-        """Write what is being done: over the last such line on a terminal, else on a line of its own."""
-        line = f"  {self.what}, {time.monotonic() - self.since:.0f} s" if self.what else ""
+    def _show_on_a_terminal(self) -> None:
+        if self.terminal and self.what:
+            self.bar.refresh()
+
+    def _hide(self) -> None:
         if self.terminal:
-            self._write(CLEAR + line[: shutil.get_terminal_size().columns - 1])
-        else:
-            self._write(f"{line}\n")
+            self.bar.clear()
 
     def _write(self, text: str) -> None:
-        with contextlib.suppress(ValueError, BrokenPipeError):  # whoever read it has gone; the demo itself goes on
-            self.stream.write(text)
-            self.stream.flush()
+        self.stream.write(f"{text}\n")
+        self.stream.flush()
         self.spoke = time.monotonic()
+
+
+def _unless_nobody_reads() -> contextlib.AbstractContextManager[None]:
+    """The demo itself goes on when whoever read it has gone."""
+    return contextlib.suppress(ValueError, BrokenPipeError)

@@ -56,7 +56,7 @@ def require(names: Mapping[str, tuple[str, ...] | None]) -> None:
         versions = " and ".join(f"{package} {metadata.version(package)}" for package in ("nbgrader", "nbconvert"))
         raise SystemExit(
             f"autograder: {versions} cannot be used: {', '.join(changed)} is not what this kit knows and replaces for"
-            " safety. Install the versions of its requirements.lock."
+            " safety. Install the versions of its locks/requirements.lock."
         )
 
 

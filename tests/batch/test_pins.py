@@ -18,9 +18,10 @@ from packaging.version import Version
 from autograder.batch import gradescope, pins
 
 TORCH = ["torch-cpu.lock", "torch-cuda.lock"]
-LOCKS = ["requirements.lock", "requirements-dev.lock", *TORCH]
+ALONE = ["requirements.lock", "cluster.lock", "desk.lock", "dev.lock"]  # without torch
+LOCKS = [*ALONE, *TORCH]
 KERNELS = "kernels.lock"  # Triton, where torch does not bring it
-LOWEST = "lowest.lock"  # for the first Python alone
+LOWEST = Path(sys.prefix, "lowest.lock")  # which `make lowest` makes, for the first Python alone
 SITE = "site.lock"  # for `make site` alone
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WANTED = [
@@ -32,12 +33,27 @@ PYTHONS = [kind.split(" :: ")[-1] for kind in PROJECT["classifiers"] if "Python 
 
 
 def read(*names):
-    return [pin for name in names for pin in pins.read((ROOT / name).read_text(encoding="utf-8"))]
+    return [pin for name in names for pin in pins.read((ROOT / "locks" / name).read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("name", [*LOCKS, KERNELS, LOWEST, SITE])
+def is_lowest():
+    """Whether this is the environment of `make lowest`."""
+    return LOWEST.is_file()
+
+
+def is_newest():
+    """Whether this is the environment of `make newest`, which has no lock."""
+    return Path(sys.prefix).name == ".venv-newest"
+
+
+def test_the_lock_files_are_in_a_folder_of_their_own():
+    assert sorted(path.name for path in (ROOT / "locks").iterdir()) == sorted([*LOCKS, KERNELS, SITE])
+    assert not [path.name for path in ROOT.glob("*.lock")]
+
+
+@pytest.mark.parametrize("name", [*LOCKS, KERNELS, SITE])
 def test_every_pin_has_hashes_and_no_file_names_an_index(name):
-    text = (ROOT / name).read_text(encoding="utf-8")
+    text = (ROOT / "locks" / name).read_text(encoding="utf-8")
     found = read(name)
     assert found and all(pin.hashes for pin in found)
     assert len(found) == len(re.findall("^[^ #\n]", text, re.MULTILINE)), "a line that is no pin"
@@ -49,11 +65,12 @@ def test_every_pin_has_hashes_and_no_file_names_an_index(name):
 def test_the_pins_are_what_the_project_asks_for(python, torch):
     """On each Python that is promised, and nothing is pinned in two files."""
     assert PYTHONS == ["3.11", "3.12", "3.13", "3.14"]
-    versions = pinned([*LOCKS[:2], torch, *([KERNELS] if torch == TORCH[0] else [])], python)
+    versions = pinned([*ALONE, torch, *([KERNELS] if torch == TORCH[0] else [])], python)
     for requirement in WANTED:
         assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), str(requirement)
 
 
+@pytest.mark.skipif(not is_lowest(), reason="`make lowest` finds the lowest versions")
 def test_the_lowest_versions_are_those_that_are_promised():
     """`make lowest` would else test others: what an index has no more, or another package does not take, is higher."""
     versions = pinned([LOWEST], PYTHONS[0])
@@ -65,23 +82,11 @@ def test_the_lowest_versions_are_those_that_are_promised():
             assert Version(version) == Version(low), str(requirement)
 
 
-def is_lowest():
-    """Whether this is the environment of `make lowest`."""
-    from importlib import metadata
-
-    return metadata.version("torch").split("+")[0] == pinned([LOWEST], PYTHONS[0])["torch"]
-
-
-def is_newest():
-    """Whether this is the environment of `make newest`, which has no lock."""
-    return Path(sys.prefix).name == ".venv-newest"
-
-
 @pytest.mark.skipif(is_newest(), reason="`make newest` takes what no lock file has")
 def test_the_packages_of_this_environment_are_among_those_pinned():
     """What the tests run with is what is pinned, so that a pin is never one that nobody has tried."""
     there = installed()
-    versions = pinned([LOWEST] if is_lowest() else LOCKS[:3], f"{sys.version_info.major}.{sys.version_info.minor}")
+    versions = pinned([LOWEST] if is_lowest() else [*ALONE, TORCH[0]], f"{sys.version_info.major}.{sys.version_info.minor}")
     for name, version in versions.items():
         assert there[name].split("+")[0] == version.split("+")[0], name
 
@@ -109,7 +114,8 @@ def test_make_installs_by_hash_alone():
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "--no-deps --only-binary :all: --require-hashes" in re.search("^LOCKED := (.*)", text, re.MULTILINE)[1]
     installs = re.findall(r"^\t.*(?:pip install|\$\(LOCKED\)).*", text, re.MULTILINE)
-    installs = [line for line in installs if "$(NEWEST)" not in line]  # which is there to find what no lock file has
+    # which are there to find what no lock file has
+    installs = [line for line in installs if not re.search(r"\$\((NEWEST|LOWEST)\)", line)]
     assert len(installs) == 7 and "extra-index" not in text and "$(CPU_TORCH)" in text
     assert re.search(r"^CPU_TORCH := \$\(LOCKED\) ", text, re.MULTILINE)
     assert all("$(LOCKED)" in line or line.endswith("--no-deps --no-build-isolation --editable .") for line in installs)

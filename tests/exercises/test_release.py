@@ -78,8 +78,8 @@ def pixels(picture):
 
 
 def drew_them():
-    """Whether the matplotlib of requirements.lock is installed, which drew what is stored: others draw otherwise."""
-    return f"matplotlib=={metadata.version('matplotlib')} " in (ROOT / "requirements.lock").read_text()
+    """Whether the matplotlib of locks/requirements.lock is installed, which drew what is stored: others draw otherwise."""
+    return f"matplotlib=={metadata.version('matplotlib')} " in (ROOT / "locks" / "requirements.lock").read_text()
 
 
 def test_every_release_has_its_source():

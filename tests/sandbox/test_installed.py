@@ -64,8 +64,9 @@ def machine(tmp_path_factory):
     shutil.copytree(ROOT / "autograder", source / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "source", source / "source")
     of_building = ("pyproject.toml", "setup.py", "autograder_pytest.py", "README.md", "LICENSE", "nbgrader_config.py")
-    for name in (*of_building, *ROOT.glob("*.lock")):
+    for name in of_building:
         shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "locks", source / "locks")
     switches = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--ignore-installed"]
     command = [
         folder / "env" / "bin" / "python",

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 from autograder.batch import pins  # noqa: E402  the kit of this folder, wherever it is started
 
-LOCKS = ("requirements.lock", "requirements-dev.lock", "torch-cuda.lock")
+LOCKS = ("requirements.lock", "cluster.lock", "desk.lock", "dev.lock", "torch-cuda.lock")
 OWN = "attention-course"
 WITH_ALL = {"pip", "setuptools", OWN}  # in each environment, and in no lock
 
@@ -23,7 +23,7 @@ def pinned(names, python):
     """The versions that a Python on Linux gets of these lock files: {package: version}."""
     environment = {**default_environment(), "python_version": python, "python_full_version": f"{python}.9"}
     found = {}
-    for pin in (pin for name in names for pin in pins.read((ROOT / name).read_text(encoding="utf-8"))):
+    for pin in (pin for name in names for pin in pins.read((ROOT / "locks" / name).read_text(encoding="utf-8"))):
         requirement = Requirement(pin.text.split("\\")[0])
         if requirement.marker is None or requirement.marker.evaluate(environment):
             assert pin.name not in found, f"{pin.name} twice for {python}"

@@ -75,6 +75,7 @@ class SelfAttention(nn.Module):
 # instead of a notebook: PK this is a zip file with a notebook somewhere in it, renamed to .ipynb
 
 # === oskar: forgot to count up in a loop, so that attention never returns; the others are right
+# slow
 # otherwise: solution
 # attention: own text, zero timeout
 
@@ -94,6 +95,7 @@ def attention(query, key, value, mask=None):
     return weights @ value, weights
 
 # === priya: all right, but one more cell of her own trains until a loss is below 0
+# slow
 # otherwise: solution
 # attention: answer masked_fill
 
