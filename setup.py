@@ -20,7 +20,10 @@ class WithCourse(build_py):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(HERE / "source", folder / "source", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
         (folder / "locks").mkdir()
-        for name in ("nbgrader_config.py", *(f"locks/{lock}.lock" for lock in ("requirements", "torch-cpu", "kernels"))):
+        for name in (
+            "nbgrader_config.py",
+            *(f"locks/{lock}.lock" for lock in ("requirements", "torch-cpu", "kernels")),
+        ):
             shutil.copy(HERE / name, folder / name)
 
 

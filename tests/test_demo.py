@@ -378,14 +378,15 @@ def steps(tmp_path, monkeypatch, capsys):
         note(("build", *names))
         return [course.find_assignment(name) for name in names]
 
-    def grade(root, assignment, students, *rest):
-        note(("grade", assignment.name, len(students)))
-        (root / "feedback" / "greta" / assignment.name).mkdir(parents=True, exist_ok=True)
-        (root / "feedback" / "greta" / assignment.name / f"{assignment.name}.html").touch()
+    def grade(grading, students):
+        name = grading.assignment.name
+        note(("grade", name, len(students)))
+        (grading.root / "feedback" / "greta" / name).mkdir(parents=True, exist_ok=True)
+        (grading.root / "feedback" / "greta" / name / f"{name}.html").touch()
         return ""
 
     monkeypatch.setattr(run, "build", build)
-    monkeypatch.setattr(run, "grade", grade)
+    monkeypatch.setattr(run.Grading, "grade", grade)
     monkeypatch.setattr(run, "hand_in", lambda *given: None)
     monkeypatch.setattr(run, "export", lambda *given: None)
 
@@ -491,9 +492,7 @@ def ran(tmp_path_factory):
                 is_there = (ROOT / line.strip()).is_file()
         err = process.stderr.read()
     out = "".join(line for line in lines if not re.fullmatch(r"  .*\| \d+ of \d+, [\d:]+\n", line))
-    return SimpleNamespace(
-        code=process.returncode, out=out, err=err, folder=folder, longest=longest, is_there=is_there
-    )
+    return SimpleNamespace(code=process.returncode, out=out, err=err, folder=folder, longest=longest, is_there=is_there)
 
 
 def test_the_demo_goes_well(ran):

@@ -12,6 +12,7 @@ import statistics
 import sys
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,12 +83,10 @@ def run(
             with _Pool(ticker, jobs, device, sandbox, Store(here).learnt) as engine:
                 for assignment in built:
                     students, before = read_class(assignment), ticker.done
-                    if not handed_in:
-                        grade_the_quick(here, assignment, students, engine, device, sandbox)
-                        said = first_page(here, assignment, start), what_follows(students, names, jobs), headings()
-                        ticker.say("\n" + "\n\n".join(filter(None, said)))
+                    follows = None if handed_in else what_follows(students, names, jobs)
+                    grading = Grading(here, assignment, engine, device, sandbox, start, verbose)
+                    surprises += grading.run(students, follows)
                     handed_in[assignment] = students
-                    surprises += run_assignment(here, assignment, students, engine, device, sandbox, verbose)
                     ticker.reach(before + len(students))
         with ticker.doing("exporting all grades"):
             export(runs, here / "grades.csv")
@@ -131,55 +130,55 @@ class _Pool(Pool):
             yield task, graded
 
 
-def run_assignment(
-    root: Path,
-    assignment: Assignment,
-    students: Sequence[Student],
-    engine: _Pool,
-    device: str,
-    sandbox: str,
-    verbose: bool = False,
-) -> list[str]:
-    """Hand in, grade and report on one assignment; returns a sentence for every outcome that was not expected.
+@dataclass(frozen=True)
+class Grading:
+    """One assignment, to be graded in the course in `root` for a user who is in `start`."""
 
-    Who has handed in before is not graded again.
-    """
-    ticker = engine.ticker
-    hand_in(root, assignment, students)
-    about = f"The class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n\n"
-    printed = about + grade(root, assignment, students, engine, device, sandbox)
-    with open(root / LOG, "a", encoding="utf-8") as log:
-        log.write(f"{printed}\n")
-    if verbose:
-        ticker.say(f"\n{printed}\n{headings()}")
-    ticker.say(row(assignment, Store(root).latest(assignment.name).values()))
-    return compare(students, root, assignment)
+    root: Path
+    assignment: Assignment
+    engine: _Pool
+    device: str
+    sandbox: str
+    start: str
+    verbose: bool = False
 
+    def run(self, students: Sequence[Student], follows: str | None = None) -> list[str]:
+        """Hand in, grade and report; returns a sentence for every outcome that was not expected.
 
-def grade_the_quick(
-    root: Path, assignment: Assignment, students: Sequence[Student], engine: _Pool, device: str, sandbox: str
-) -> None:
-    """Hand in, grade and report on those whose grading does not take long, so that there is something to look at."""
-    quick = [student for student in students if not student.slow]
-    hand_in(root, assignment, quick)
-    grade(root, assignment, quick, engine, device, sandbox)
+        If there is something that `follows`, even if nothing is to be said of it, the first pages are shown as soon as
+        there are some, without those whose grading takes long; only these are graded after that.
+        """
+        ticker, printed = self.engine.ticker, ""
+        quick = [student for student in students if not student.slow]
+        for those in [students] if follows is None or quick == students else [quick, students]:
+            hand_in(self.root, self.assignment, those)
+            printed = self.grade(those)
+            if follows is not None:
+                said = first_page(self.root, self.assignment, self.start), follows, headings()
+                ticker.say("\n" + "\n\n".join(filter(None, said)))
+                follows = None
+        about = f"The class of {len(students)}, made up for {self.assignment.name}:\n\n{introduce(students)}\n\n"
+        with open(self.root / LOG, "a", encoding="utf-8") as log:
+            log.write(f"{about}{printed}\n")
+        if self.verbose:
+            ticker.say(f"\n{about}{printed}\n{headings()}")
+        ticker.say(row(self.assignment, Store(self.root).latest(self.assignment.name).values()))
+        return compare(students, self.root, self.assignment)
 
-
-def grade(
-    root: Path, assignment: Assignment, students: Sequence[Student], engine: _Pool, device: str, sandbox: str
-) -> str:
-    """Grade and report on an assignment; returns what the commands print. If they stop, it is shown."""
-    ticker, printed = engine.ticker, io.StringIO()
-    try:
-        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            with ticker.doing(f"grading {assignment.name}"):
-                commands.grade_class(root, assignment, [s.name for s in students], engine, device, sandbox)
-            with ticker.doing(f"writing the pages of {assignment.name}"):
-                commands.report_class(root, assignment, engine.jobs)
-    except BaseException:
-        ticker.say(printed.getvalue())
-        raise
-    return printed.getvalue()
+    def grade(self, students: Sequence[Student]) -> str:
+        """Grade and report on what was handed in; returns what the commands print. If they stop, that is shown."""
+        ticker, name, printed = self.engine.ticker, self.assignment.name, io.StringIO()
+        who = [student.name for student in students]
+        try:
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+                with ticker.doing(f"grading {name}"):
+                    commands.grade_class(self.root, self.assignment, who, self.engine, self.device, self.sandbox)
+                with ticker.doing(f"writing the pages of {name}"):
+                    commands.report_class(self.root, self.assignment, self.engine.jobs)
+        except BaseException:
+            ticker.say(printed.getvalue())
+            raise
+        return printed.getvalue()
 
 
 # --- the folder -----------------------------------------------------------------------------------

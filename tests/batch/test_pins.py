@@ -86,7 +86,9 @@ def test_the_lowest_versions_are_those_that_are_promised():
 def test_the_packages_of_this_environment_are_among_those_pinned():
     """What the tests run with is what is pinned, so that a pin is never one that nobody has tried."""
     there = installed()
-    versions = pinned([LOWEST] if is_lowest() else [*ALONE, TORCH[0]], f"{sys.version_info.major}.{sys.version_info.minor}")
+    versions = pinned(
+        [LOWEST] if is_lowest() else [*ALONE, TORCH[0]], f"{sys.version_info.major}.{sys.version_info.minor}"
+    )
     for name, version in versions.items():
         assert there[name].split("+")[0] == version.split("+")[0], name
 
