@@ -7,6 +7,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).parent
+PINNED = ("requirements", "torch-cpu", "kernels")  # lock files that those who teach with a wheel may need
 
 
 class WithCourse(build_py):
@@ -20,10 +21,7 @@ class WithCourse(build_py):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(HERE / "source", folder / "source", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
         (folder / "locks").mkdir()
-        for name in (
-            "nbgrader_config.py",
-            *(f"locks/{lock}.lock" for lock in ("requirements", "torch-cpu", "kernels")),
-        ):
+        for name in ("nbgrader_config.py", *(f"locks/{name}.lock" for name in PINNED)):
             shutil.copy(HERE / name, folder / name)
 
 

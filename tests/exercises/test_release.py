@@ -78,7 +78,7 @@ def pixels(picture):
 
 
 def drew_them():
-    """Whether the matplotlib of locks/requirements.lock is installed, which drew what is stored: others draw otherwise."""
+    """Whether the matplotlib that is pinned is installed, which drew what is stored: others draw otherwise."""
     return f"matplotlib=={metadata.version('matplotlib')} " in (ROOT / "locks" / "requirements.lock").read_text()
 
 
