@@ -57,7 +57,7 @@ def test_every_pin_has_hashes_and_no_file_names_an_index(name):
     found = read(name)
     assert found and all(pin.hashes for pin in found)
     assert len(found) == len(re.findall("^[^ #\n]", text, re.MULTILINE)), "a line that is no pin"
-    assert not re.search("^ *--(?!hash)|://", text, re.MULTILINE)
+    assert not re.search("^ *--(?!hash)|://| -c ", text, re.MULTILINE), "an index, or a file of who made it"
 
 
 @pytest.mark.parametrize("torch", TORCH)

@@ -39,7 +39,9 @@ def write(path: Path, *arguments: str, without: set[str], of: Sequence[str] = ("
     left_out = [f"--no-emit-package={package}" for package in sorted(without)]
     command = [*UV, *arguments, *left_out, "--custom-compile-command", "make lock", "--output-file", str(path)]
     subprocess.run([*command, *of], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    return {pin.name for pin in pins.read(path.read_text(encoding="utf-8"))}
+    text = re.sub(r"^ +# +-c .*\n", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)  # a temporary file's name
+    path.write_text(text, encoding="utf-8")
+    return {pin.name for pin in pins.read(text)}
 
 
 def write_all() -> None:
