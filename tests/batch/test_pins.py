@@ -123,6 +123,39 @@ def test_make_installs_by_hash_alone():
     assert all("$(LOCKED)" in line or line.endswith("--no-deps --no-build-isolation --editable .") for line in installs)
 
 
+def installed_by(target, venv):
+    """The lock files that `make TARGET` would install into an environment, in order, as it is now."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE") and key != "MFLAGS"}
+    command = ["make", "--dry-run", "--no-print-directory", target, f"VENV={venv}"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    return re.findall(r"--requirement locks/([\w-]+\.lock)", done.stdout), f"rm -rf {venv}\n" in done.stdout
+
+
+def test_each_command_installs_what_it_needs_and_nothing_twice(tmp_path):
+    """`make demo` and `make test` work on a fresh clone in either order: neither makes what the other has made again."""
+    demo, desk, more = ["requirements.lock", *TORCH], ["desk.lock"], ["cluster.lock", "dev.lock"]
+    assert installed_by("demo", tmp_path) == (demo, True)
+    assert installed_by("desk", tmp_path) == (demo + desk, True)
+    assert installed_by("setup", tmp_path) == (demo + desk + more, True)
+    assert installed_by("test", tmp_path) == (demo + desk + more + [KERNELS], True)
+    (tmp_path / ".ready").touch()  # after `make demo`
+    assert installed_by("demo", tmp_path) == ([], False)
+    assert installed_by("setup", tmp_path) == (desk + more, False)
+    (tmp_path / ".desk").touch()
+    assert installed_by("desk", tmp_path) == ([], False)
+    assert installed_by("setup", tmp_path) == (more, False)
+    (tmp_path / ".tools").touch()  # after `make test`
+    for target in ("setup", "demo", "desk"):
+        assert installed_by(target, tmp_path) == ([], False)
+
+
+def test_what_the_demo_installs_is_needed_by_the_kit_itself():
+    """Nothing is there for tests, the desk, clusters or PostgreSQL alone."""
+    own = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
+    found = read("requirements.lock")
+    assert {pin.name for pin in found} == {pin.name for pin in pins.needed(found, own)}
+
+
 @pytest.mark.parametrize("name", ["six", "torch"])
 def test_a_file_of_another_content_is_refused(name, tmp_path):
     """As a changed index, or one that serves a package of the same name and version, would have it installed."""
