@@ -80,7 +80,8 @@ def run(
         for part in parts(names):
             built = build(here, part, runs, ticker)
             # its processes know the course as it was when they began: each part has some of its own
-            with _Pool(ticker, jobs, device, sandbox, Store(here).learnt) as engine:
+            engine = _Pool(ticker, jobs, device, sandbox, Store(here).learnt)
+            with engine:
                 for assignment in built:
                     students, before = read_class(assignment), ticker.done
                     follows = None if handed_in else what_follows(students, names, jobs)

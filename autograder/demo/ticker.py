@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from tqdm import tqdm
 
@@ -27,9 +27,17 @@ class Ticker:
         self.terminal = stream.isatty()
         self.what = ""  # what is being done; "" for nothing that takes time
         self.spoke = time.monotonic()
-        width = {"dynamic_ncols": True} if self.terminal else {"ncols": COLUMNS}
+        width = None if self.terminal else COLUMNS  # None: as wide as the terminal
         # it is shown by _show alone: a bar that has a delay shows itself neither at its start nor at a step
-        self.bar = tqdm(total=total, file=stream, leave=False, delay=float("inf"), bar_format=BAR, **width)
+        self.bar: tqdm[NoReturn] = tqdm(
+            total=total,
+            file=stream,
+            leave=False,
+            delay=float("inf"),
+            bar_format=BAR,
+            ncols=width,
+            dynamic_ncols=not width,
+        )
         self._lock = threading.RLock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._tick, daemon=True)
