@@ -42,7 +42,7 @@ $(LOWEST)/.ready: locks/desk.lock locks/dev.lock pyproject.toml
 	rm -rf $(LOWEST)
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --only-binary :all: uv
-	PYTHONPATH=. $(LOWEST)/bin/python tests/support/lock.py --lowest $(LOWEST)/lowest.lock
+	PATH=$(CURDIR)/$(LOWEST)/bin:$$PATH PYTHONPATH=. $(LOWEST)/bin/python tests/support/lock.py --lowest $(LOWEST)/lowest.lock
 	$(LOWEST)/bin/python $(LOCKED) --requirement $(LOWEST)/lowest.lock
 	$(LOWEST)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@

@@ -29,6 +29,13 @@ WANTED = [
     for lines in (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
     for line in lines
 ]
+EXTRAS = set(PROJECT["optional-dependencies"])
+FAKE_UV = """
+given = sys.argv[1:]
+for option, value in zip(given, given[1:]):
+    assert option not in ("--constraint", "--override") or pathlib.Path(value).is_file(), value
+pathlib.Path(given[given.index("--output-file") + 1]).write_text("\\n".join(given))
+"""
 PYTHONS = [kind.split(" :: ")[-1] for kind in PROJECT["classifiers"] if "Python :: 3." in kind]
 
 
@@ -68,6 +75,23 @@ def test_the_pins_are_what_the_project_asks_for(python, torch):
     versions = pinned([*ALONE, torch, *([KERNELS] if torch == TORCH[0] else [])], python)
     for requirement in WANTED:
         assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), str(requirement)
+
+
+def test_the_lowest_versions_are_asked_for_with_the_tools_that_are_pinned(tmp_path):
+    """`make lowest` has uv find them: here a uv that notes how it was called, with files that are there."""
+    uv = tmp_path / "uv"
+    uv.write_text(f"#!{sys.executable}\nimport pathlib, sys\n{FAKE_UV}")
+    uv.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, ROOT / "tests" / "support" / "lock.py", "--lowest", tmp_path / "lowest.lock"]
+    subprocess.run(command, env=environment, check=True, cwd=tmp_path)
+    given = (tmp_path / "lowest.lock").read_text().split("\n")
+    assert "lowest-direct" in given and {"--generate-hashes", "pyproject.toml"} <= set(given)
+    assert {given[place + 1] for place, word in enumerate(given) if word == "--extra"} == EXTRAS - {"kernels"}
+    assert [given[place + 1] for place, word in enumerate(given) if word == "--constraint"] == [
+        "locks/desk.lock",
+        "locks/dev.lock",
+    ]
 
 
 @pytest.mark.skipif(not is_lowest(), reason="`make lowest` finds the lowest versions")
@@ -132,7 +156,7 @@ def installed_by(target, venv):
 
 
 def test_each_command_installs_what_it_needs_and_nothing_twice(tmp_path):
-    """`make demo` and `make test` work on a fresh clone in either order: neither makes what the other has made again."""
+    """`make demo` and `make test` work on a fresh clone in either order: none makes what another has made again."""
     demo, desk, more = ["requirements.lock", *TORCH], ["desk.lock"], ["cluster.lock", "dev.lock"]
     assert installed_by("demo", tmp_path) == (demo, True)
     assert installed_by("desk", tmp_path) == (demo + desk, True)
