@@ -374,7 +374,7 @@ def steps(tmp_path, monkeypatch, capsys):
     def note(what):
         done.append((what, capsys.readouterr().out))
 
-    def build(root, names, runs, ticker):
+    def build(root, names, ticker):
         note(("build", *names))
         return [course.find_assignment(name) for name in names]
 
@@ -387,6 +387,7 @@ def steps(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(run, "build", build)
     monkeypatch.setattr(run.Grading, "grade", grade)
+    monkeypatch.setattr(run._Pool, "warm", lambda *given: None)
     monkeypatch.setattr(run, "hand_in", lambda *given: None)
     monkeypatch.setattr(run, "export", lambda *given: None)
 

@@ -29,7 +29,6 @@ from .ticker import Ticker
 
 if TYPE_CHECKING:  # it imports nbgrader
     from ..batch.tasks import Task
-    from ..nbgrader.runs import NbgraderCourse
     from ..verdict import Graded
 
 MARKER = ".made-by-demo"
@@ -70,19 +69,15 @@ def run(
         ticker.say(f"A course of its own in {folder}: {some} and a made-up class.")
         for problem in left_out if not wanted else ():
             ticker.say(f"Left out: {problem}")
-        with ticker.doing("starting torch and nbgrader"):
-            from ..nbgrader.runs import NbgraderCourse
-
         here = course.root()
-        runs = NbgraderCourse(here)
         handed_in: dict[Assignment, list[Student]] = {}
         surprises = []
         for part in parts(names):
-            built = build(here, part, runs, ticker)
-            # its processes know the course as it was when they began: each part has some of its own
+            # its processes know the course as it was when they got their first task: each part has some of its own
             engine = _Pool(ticker, jobs, device, sandbox, Store(here).learnt)
             with engine:
-                for assignment in built:
+                engine.warm(jobs)  # they start while the part is built
+                for assignment in build(here, part, ticker):
                     students, before = read_class(assignment), ticker.done
                     follows = None if handed_in else what_follows(students, names, jobs)
                     grading = Grading(here, assignment, engine, device, sandbox, start, verbose)
@@ -90,7 +85,7 @@ def run(
                     handed_in[assignment] = students
                     ticker.reach(before + len(students))
         with ticker.doing("exporting all grades"):
-            export(runs, here / "grades.csv")
+            export(here, here / "grades.csv")
         ticker.say(f"\n{about_the_table(handed_in)}\n\n{what_to_open(here, handed_in, start)}")
         ticker.say("\n" + conclusion(handed_in.values(), surprises))
     return 1 if surprises else 0
@@ -102,12 +97,14 @@ def parts(names: Collection[str]) -> list[list[str]]:
     return [part for part in (order[:1], order[1:]) if part]
 
 
-def build(root: Path, names: Sequence[str], runs: NbgraderCourse, ticker: Ticker) -> list[Assignment]:
+def build(root: Path, names: Sequence[str], ticker: Ticker) -> list[Assignment]:
     """Build assignments; returns them in this order."""
-    from ..nbgrader import building
+    with ticker.doing("starting torch and nbgrader"):
+        from ..nbgrader import building
+        from ..nbgrader.runs import NbgraderCourse
 
     with ticker.doing(f"building {names[0] if len(names) == 1 else f'{len(names)} assignments'}"):
-        for done in building.build(root, sorted(names), runs):
+        for done in building.build(root, sorted(names), NbgraderCourse(root)):
             if isinstance(done, Assignment):
                 ticker.step()
     return [course.find_assignment(name) for name in names]
@@ -235,12 +232,14 @@ def hand_in(root: Path, assignment: Assignment, students: Iterable[Student]) -> 
 # --- what came out --------------------------------------------------------------------------------
 
 
-def export(runs: NbgraderCourse, path: Path) -> None:
+def export(root: Path, path: Path) -> None:
     """Write nbgrader's own export of all grades, as CSV."""
     from nbgrader.plugins import CsvExportPlugin
 
+    from ..nbgrader.runs import NbgraderCourse
+
     plugin = CsvExportPlugin(to=str(path))
-    with runs.gradebook() as gradebook:
+    with NbgraderCourse(root).gradebook() as gradebook:
         plugin.export(gradebook)
 
 
