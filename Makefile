@@ -182,7 +182,7 @@ $(STAMP): locks/requirements.lock locks/torch-cpu.lock locks/torch-cuda.lock pyp
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || { \
 	  echo "Python 3.11, 3.12, 3.13 or 3.14 is needed, and $(PYTHON) is none of them: name one, as in make demo PYTHON=python3.12" >&2; \
 	  exit 1; }
-	@echo "Making the environment $(VENV), once: some minutes, and 1.5 GB (6.5 GB where torch brings NVIDIA's libraries) ..."
+	@echo "Making the environment $(VENV), once: some minutes, and 1.4 GB (6.5 GB where torch brings NVIDIA's libraries) ..."
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(LOCKED) --requirement locks/requirements.lock
