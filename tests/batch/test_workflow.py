@@ -4,6 +4,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 
 import pytest
 import yaml
@@ -201,3 +202,16 @@ def test_no_file_of_a_package_is_taken_unseen(name):
     assert "--extra-index-url" not in text
     for line in re.findall(r"pip install.*", text):
         assert "--require-hashes" in line or '"$KIT"' in line or "/opt/kit" in line.split()[-1], line
+
+
+def test_the_lock_files_that_are_named_are_there():
+    """In the image, and where the workflow asks the installed kit for them; setup.sh has its own beside it."""
+    dockerfile = (TEMPLATES / "Dockerfile").read_text(encoding="utf-8")
+    named = re.findall(r"--requirement /opt/kit/(\S+)", dockerfile)
+    assert len(named) == 2 and all((ROOT / name).is_file() for name in named)
+    assert all(name.startswith("locks/") for name in named) and "COPY locks /opt/kit/locks\n" in dockerfile
+    step = STEPS["Install the kit"]["run"]
+    (code,) = re.findall(r"locks=\$\(~/kit/bin/python -c '(.*)'\)", step)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    named = re.findall(r'"\$locks/(\S+)"', step)
+    assert len(named) == 2 and all(os.path.isfile(os.path.join(done.stdout.strip(), name)) for name in named)
