@@ -358,7 +358,7 @@ def test_what_follows_is_said(students):
     names = list(course.assignments())
     said = run.what_follows(students, names, 2).replace("\n", " ")
     assert "take longer to grade and 11 more assignments. The last, 12_your_model, takes about" in said
-    seconds, half = (int(re.search(r"(\d+) s:", run.what_follows([], names, jobs))[1]) for jobs in (1, 2))
+    seconds, half = (int(re.search(r"about (\d+) s", run.what_follows([], names, jobs))[1]) for jobs in (1, 2))
     assert seconds == pytest.approx(2 * half, abs=10) and seconds == pytest.approx(
         run.LAST_SECONDS * made_up.size(run.LAST), abs=10
     )

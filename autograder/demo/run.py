@@ -37,7 +37,7 @@ WIDTH = 80
 COLUMNS = ("students", "all right", "mean points", "by hand", "mistakes")
 FIRST = "02_queries_keys_values"  # whose class report is shown first
 LAST = "12_your_model"  # which trains the model of each student
-LAST_SECONDS = 23.0  # of one processor, for one of its students: measured over the class, with all that goes with it
+LAST_SECONDS = 23.0  # of one processor, for one of its students: measured over the class, beside other work
 WORTH_OPENING = {
     ("greta", FIRST): "quiet mistakes, named",
     ("oskar", FIRST): "a loop that never ends, and what it did not take along",
@@ -332,7 +332,7 @@ def what_follows(students: Collection[Student], names: Collection[str], jobs: in
     said = f"It goes on with {' and '.join(slow + others)}." if slow or others else ""
     if more and LAST in names:
         seconds = 10 * round(LAST_SECONDS * size(LAST) / jobs / 10)
-        said += f" The last, {LAST}, takes about {seconds} s: it trains the model of each student."
+        said += f" The last, {LAST}, takes about {seconds} s, longer on a busy machine: each model is trained."
     return textwrap.fill(said, WIDTH)
 
 
