@@ -19,7 +19,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import operator
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -36,8 +35,9 @@ from ..checks.runner import Stopped
 from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
 from ..verdict import NOT_TRIED, PLACE, Check, Diagnosis
-from . import own_softmax, prices
+from . import cover, own_softmax, prices
 from .bank import Bank, Mistake, bank
+from .cover import DOUBTS, Effect
 from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness, may_accept
 from .facts import Fact, facts
 from .fingerprint import fingerprint
@@ -65,7 +65,6 @@ ORIGINAL = 0.75  # the share of a notebook's statements that stand in an answer 
 NOT_READ = (NoDefinition, OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError)  # as Python text
 MISSING = ("NotImplementedError", "NameError")  # errors of what is not written
 LEADING = 4  # mistakes that may hide another one, each tried with all others
-DOUBTS = 2  # failed checks that two mistakes may explain only by what the one does to the other
 
 
 class Diagnostician:
@@ -258,17 +257,6 @@ class Explanation:
 
 class Exhausted(Exception):
     """A search has tried as many combinations as it may."""
-
-
-class Effect(NamedTuple):
-    """What a mistake does in the failed checks, one bit for each of them."""
-
-    acts: int  # where it is not like a right answer
-    alike: int  # where it acts, and the student is like it
-
-    def beside(self, apart: int) -> Effect:
-        """The same without the checks `apart`."""
-        return Effect(self.acts & ~apart, self.alike & ~apart)
 
 
 class First(NamedTuple):
@@ -718,7 +706,7 @@ class Search:
         """In how many failed checks it is in doubt whether they explain it; infinite if one of them is ruled out."""
         if any(not one.mistake.variant and self._is_ruled_out(one) for one in group) or self._clash(group):
             return math.inf
-        return self._doubts([self._effect(one, is_alike) for one in group])
+        return cover.doubts([self._effect(one, is_alike) for one in group], len(self.failed))
 
     def _together(self, compare: Callable[[Collection[str]], Comparison]) -> list[Mistake]:
         """What all combinations of two mistakes that explain everything have in common; else the same for three.
@@ -751,9 +739,8 @@ class Search:
         for one in accepting:
             if len(given) < MOST - 1 and not any(candidates[one].acts & candidates[other].acts for other in given):
                 given.append(one)
-        apart = functools.reduce(operator.or_, (candidates[one].acts for one in given))
-        explained = {name for bit, name in enumerate(self.failed) if apart >> bit & 1}
-        is_like = compare(explained)
+        apart = cover.union(candidates[one].acts for one in given)
+        is_like = compare(set(cover.members(self.failed, apart)))
         rest = {one: effect.beside(apart) for one, effect in candidates.items() if effect.acts & ~apart}
         groups = itertools.chain(self._fitting(rest, 1, apart), itertools.islice(self._fitting(rest, 2, apart), PAIRS))
         found = self._in_common((Group(doubts, (*given, *group)) for doubts, group in groups), is_like)
@@ -767,8 +754,7 @@ class Search:
         """
         found = []
         for one, effect in candidates.items():
-            names = [name for bit, name in enumerate(self.failed) if effect.acts >> bit & 1]
-            if all(self._accepts_alike(one, name) for name in names):
+            if all(self._accepts_alike(one, name) for name in cover.members(self.failed, effect.acts)):
                 found.append(one)
         return found
 
@@ -825,14 +811,9 @@ class Search:
 
     def _settles_the_rest(self, one: Behaviour, effects: Sequence[Effect], is_alike: Alike) -> bool:
         """Whether, beside others with these effects, it leaves few doubts: asked only where these leave some."""
-        acts, settled = _acts_and_settled(effects)
-        doubts = 0
-        for bit, name in enumerate(self.failed):
-            if not settled >> bit & 1 and (one.is_idle(name) or not (acts >> bit & 1 or is_alike(one, name))):
-                doubts += 1
-                if doubts > DOUBTS:
-                    return False
-        return True
+        return cover.leaves_few(
+            effects, self.failed, lambda name: not one.is_idle(name), functools.partial(is_alike, one)
+        )
 
     def _is_ruled_out(self, one: Behaviour, checks: Sequence[Check] | None = None) -> bool:
         """Whether it fails one of these `checks`, which the student passed; without any, all that they passed."""
@@ -858,90 +839,34 @@ class Search:
 
     def _effect(self, one: Behaviour, is_alike: Comparison) -> Effect:
         """In which failed checks it is not like a right answer, and in which of them the student is like it."""
-        acts = alike = 0
-        for bit, name in enumerate(self.failed):
-            if not one.is_idle(name):
-                acts |= 1 << bit
-                alike |= is_alike(one, name) << bit
-        return Effect(acts, alike)
+        return Effect.of(self.failed, lambda name: not one.is_idle(name), functools.partial(is_alike, one))
 
-    def _fitting(self, candidates: Mapping[Behaviour, Effect], many: int, apart: int = 0) -> Iterator[Group]:
-        """Groups of `many` that may explain everything, judged by what each does alone: the most promising first.
+    def _fitting(self, candidates: Mapping[Behaviour, Effect], size: int, apart: int = 0) -> Iterator[Group]:
+        """Groups of `size` that may explain everything, judged by what each does alone: the most promising first.
 
         `apart` are the failed checks, as bits, that need no explanation.
         """
-        most = DOUBTS if many == 2 else 0
-        ones, effects = list(candidates), list(candidates.values())
-        groups = self._triples(effects, apart) if many == 3 else itertools.combinations(range(len(ones)), many)
-        rated = []
-        for group in groups:
-            doubts = self._doubts([effects[i] for i in group], apart)
-            if doubts <= most:
-                promise = sum(effects[i].alike.bit_count() for i in group)
-                rated.append((doubts, -promise, group))
-        rated.sort(key=lambda rated: rated[:2])
-        fitting: Iterable[tuple[int, tuple[int, ...]]] = [(doubts, group) for doubts, _, group in rated]
-        if many == 3:  # at last those that promise nothing: there may be so many that they are not counted
-            fitting = itertools.chain(fitting, ((0, group) for group in self._triples(effects, apart, showing=False)))
-        for doubts, group in fitting:
-            members = tuple(ones[i] for i in group)
+        ones = list(candidates)
+        for doubts, places in cover.covers(list(candidates.values()), size, len(self.failed), apart):
+            members = tuple(ones[i] for i in places)
             if not self._clash(members):
                 yield Group(doubts, members)
 
     def _clash(self, group: Sequence[Behaviour]) -> bool:
         """Whether one of them fails a check that the student passed, and in which the others do nothing."""
-        for one in group:
-            failed = self._failed_bits(one)
-            for other in group:
-                if failed and other is not one:
-                    failed &= self._idle_bits(other)
-            if failed:
-                return True
-        return False
+        return cover.clash(group, self._failed_bits, self._idle_bits)
 
     def _failed_bits(self, one: Behaviour) -> int:
         """The checks that the student passed and it fails, as bits."""
         if one not in self.fails:
-            self.fails[one] = sum(self._is_ruled_out_by(c, one) << bit for bit, c in enumerate(self.passed))
+            self.fails[one] = cover.bits(self._is_ruled_out_by(check, one) for check in self.passed)
         return self.fails[one]
 
     def _idle_bits(self, one: Behaviour) -> int:
         """The checks that the student passed and in which it is like a right answer, as bits."""
         if one not in self.idles:
-            self.idles[one] = sum(one.is_idle(check.name) << bit for bit, check in enumerate(self.passed))
+            self.idles[one] = cover.bits(one.is_idle(check.name) for check in self.passed)
         return self.idles[one]
-
-    def _triples(self, effects: Sequence[Effect], apart: int, showing: bool = True) -> Iterator[tuple[int, int, int]]:
-        """The groups of three without any doubt, by their places in `effects`.
-
-        If `showing`, those of which at least one shows by itself in a failed check, else the others. There are hundreds
-        of thousands of groups, and few fit. So the third is not tried but computed: for each check that the first two
-        leave open, a set of bits holds those that settle it.
-        """
-        bits = range(len(self.failed))
-        acting = [sum((effect.acts >> bit & 1) << i for i, effect in enumerate(effects)) for bit in bits]
-        alike = [sum((effect.alike >> bit & 1) << i for i, effect in enumerate(effects)) for bit in bits]
-        every = (1 << len(effects)) - 1
-        shows = functools.reduce(operator.or_, alike, 0)
-        for (i, one), (j, two) in itertools.combinations(enumerate(effects), 2):
-            if one.alike | two.alike:
-                thirds = every if showing else 0
-            else:
-                thirds = shows if showing else every & ~shows
-            settled = one.acts & two.acts | one.alike | two.alike | apart
-            thirds = thirds >> j + 1 << j + 1
-            for bit in bits:
-                if not settled >> bit & 1:
-                    thirds &= alike[bit] | (acting[bit] if (one.acts | two.acts) >> bit & 1 else 0)
-            while thirds:
-                lowest = thirds & -thirds
-                yield i, j, lowest.bit_length() - 1
-                thirds ^= lowest
-
-    def _doubts(self, effects: Iterable[Effect], apart: int = 0) -> int:
-        """In how many failed checks none of them acts, or a single one, and the student does something else."""
-        _, settled = _acts_and_settled(effects)
-        return len(self.failed) - (settled | apart).bit_count()
 
     def _explain_everything(self, group: Sequence[Behaviour], is_alike: Comparison) -> bool:
         """Whether an answer with all these mistakes can be made, and does what the student's does. Raises Exhausted."""
@@ -966,13 +891,3 @@ class Search:
             if ruled_out:
                 return False
         return True
-
-
-def _acts_and_settled(effects: Iterable[Effect]) -> tuple[int, int]:
-    """The failed checks, as bits, in which one of these acts, and those in which several do or the student is alike."""
-    once = more = alike = 0
-    for effect in effects:
-        more |= once & effect.acts
-        once |= effect.acts
-        alike |= effect.alike
-    return once, more | alike

@@ -1,7 +1,6 @@
 """Several mistakes in one answer: all are named, in the order in which to mend them, and none that is not there."""
 
 import itertools
-import random
 from types import ModuleType
 
 import pytest
@@ -15,7 +14,7 @@ from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders, Stopped
 from autograder.mistakes import pairs
 from autograder.mistakes.bank import bank, namespace_of
-from autograder.mistakes.diagnosis import Diagnostician, Effect, Search
+from autograder.mistakes.diagnosis import Diagnostician, Search
 from autograder.mistakes.hypotheses import right
 from autograder.sandbox.replies import Place
 
@@ -124,24 +123,6 @@ def test_without_answers_the_checks_alone_decide(graders, diagnostician):
     assert [d.id for d in diagnostician.diagnose(run)] == ["no-scale"]
     behaviours = diagnostician._behaviours("attention", 1)
     assert Search(run, behaviours, diagnostician.odds)._answers("test_weights") is None
-
-
-def test_the_groups_of_three_that_fit_are_those_that_trying_all_would_find():
-    fitted = 0
-    for seed in range(40):
-        chance, search = random.Random(seed), Search.__new__(Search)
-        search.failed = dict.fromkeys(map(str, range(chance.randint(1, 6))))
-        bits = len(search.failed)
-        acts = [chance.getrandbits(bits) for _ in range(12)]
-        effects = [Effect(act, act & chance.getrandbits(bits)) for act in acts]
-        apart = chance.getrandbits(bits) if seed % 3 == 0 else 0
-        groups = itertools.combinations(range(len(effects)), 3)
-        wanted = [group for group in groups if not search._doubts([effects[i] for i in group], apart)]
-        showing = [group for group in wanted if any(effects[i].alike for i in group)]
-        assert list(search._triples(effects, apart)) == showing
-        assert list(search._triples(effects, apart, showing=False)) == [g for g in wanted if g not in showing]
-        fitted += len(wanted)
-    assert fitted
 
 
 STOPS = """def attention(query, key, value, mask=None):
