@@ -18,8 +18,8 @@ from autograder.checks.runner import Graders
 from autograder.errors import UserError
 from autograder.mistakes import matrix
 from autograder.mistakes.bank import Bank, Mistake, bank
+from autograder.mistakes.behaviour import Behaviours
 from autograder.mistakes.hiding import hides_the_rest
-from autograder.mistakes.hypotheses import Behaviours
 from autograder.mistakes.prices import price
 
 PAGE = Path("reports", "prices.md")  # in the course's folder

@@ -11,7 +11,7 @@ from .. import bounds
 from ..course import Assignment
 from ..grading.apart import GraderApart, RanAway
 from ..mistakes.bank import Bank, bank
-from ..mistakes.hypotheses import Behaviours
+from ..mistakes.behaviour import Behaviours
 from ..sandbox import jail
 from ..sandbox.inside import wire
 from ..sandbox.parent import WarmParent

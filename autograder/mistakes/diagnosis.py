@@ -37,13 +37,14 @@ from ..sandbox.inside import wire
 from ..verdict import NOT_TRIED, PLACE, Check, Diagnosis
 from . import cover, own_softmax, prices
 from .bank import Bank, Mistake, bank
+from .behaviour import Behaviour, Behaviours
 from .cover import DOUBTS, Effect
-from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness, may_accept
+from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness, may_accept, without_numbers
 from .facts import Fact, facts
 from .fingerprint import fingerprint
 from .fitted import factor
 from .hiding import KIND, hides_the_rest, says_little
-from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, makes_sense, without_numbers
+from .hypotheses import PAIRS, TRIED, TRIPLES, contradict, makes_sense
 from .lines import akin, line_of, raised_at, share_of
 from .places import place
 from .rescaled import rescaled

@@ -1,11 +1,13 @@
-"""Compares what a check saw of a student's code with what it saw of a mistake, and of the right answer."""
+"""What a check found out about an answer, and how what it saw of a student compares with what it saw of a mistake."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import math
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -22,6 +24,24 @@ NEARER = 0.2  # the student's values may be this far from the mistake's, relativ
 
 CONDITION = "Boolean value of Tensor"  # how torch begins where a condition asks for one: a slip, not a size
 NOTHING = object()  # stands for what the right answer has no counterpart of
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a check found out about an answer: whether it `failed`, what it saw, and the `reason` that it gave.
+
+    `line` is that of the answer at which an error ended the check, if one did.
+    """
+
+    failed: bool
+    transcript: Transcript
+    reason: str  # see `without_numbers`
+    line: str
+
+
+def without_numbers(reason: str) -> str:
+    """A check's reason without the numbers in it, which change with inputs and rounding, and without quoted code."""
+    return re.sub(r"`[^`]*`|-?\d+(\.\d+)?(e[-+]?\d+)?%?", "#", reason)
 
 
 class Likeness(NamedTuple):

@@ -22,7 +22,7 @@ import torch
 
 from ..checks.proxies import Transcript, largest
 from ..sandbox.inside import wire
-from .hypotheses import without_numbers
+from .evidence import without_numbers
 from .lines import operations
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ differ.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,17 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import torch
 
-from ..sandbox.inside import wire
-from ..sandbox.inside.handlers import Unusable
+from .arguments import Given
 from .facts import Fact
 
 if TYPE_CHECKING:
-    from ..checks.proxies import Local, Transcript
+    from ..checks.proxies import Transcript
     from ..verdict import Check
-    from .hypotheses import Behaviour, Questions
+    from .behaviour import Behaviour
 
 Part: TypeAlias = tuple[int, ...]  # the place of an output in the tuples that are returned
-Given: TypeAlias = Mapping[str, float]  # the numbers that were given, by the names of arguments
 
 NEAR = 1e-4  # relative to the largest number: how near to a factor times the right one each number must be
 ROUGH = {torch.float16: 1e-2, torch.bfloat16: 5e-2}  # the same for dtypes of few digits
@@ -124,36 +121,6 @@ def factor(
     what = PARTS[next(iter(wrong))] if len(wrong) == 1 else "Each part of what it returns"
     says = f"{what} is {told.in_words} times what it should be{told.where('its')}, in each number."
     return Fact("times", says, "", frozenset(explained))
-
-
-def given_in(questions: Questions, right: Local) -> list[Given]:
-    """The numbers that each request of a check gives, to the function that it calls or to the object's class, by name.
-
-    `right` is a right answer, which says what its arguments are called.
-    """
-    found: list[Given] = []
-    made: dict[int | str, Given] = {}
-    for message, tensors in questions.asked.requests:
-        for before in message.get("before", ()):
-            if before["op"] == "build":
-                made[before["handle"]] = _numbers(right, before["name"], before, tensors)
-        target = message.get("target")
-        if isinstance(target, str) and message["op"] == "call":
-            found.append(_numbers(right, target, message, tensors))
-        else:
-            of = target[0] if isinstance(target, list) else target
-            found.append(made.get(of, {}) if isinstance(of, (int, str)) else {})
-    return found
-
-
-def _numbers(right: Local, name: str, message: wire.Message, tensors: wire.Tensors) -> Given:
-    """The numbers among the arguments of a call, by the names that these have in a right answer."""
-    try:
-        args, kwargs = (wire.unpack(message[key], tensors) for key in ("args", "kwargs"))
-        bound = inspect.signature(right.bench.find(name)).bind(*args, **kwargs).arguments
-    except (wire.WireError, KeyError, TypeError, ValueError, Unusable):
-        return {}
-    return {name: float(n) for name, n in bound.items() if isinstance(n, (int, float)) and not isinstance(n, bool)}
 
 
 def _explains(factors: Mapping[Part, Factor], seen: Sequence[tuple[Part, Output]]) -> bool:

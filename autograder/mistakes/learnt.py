@@ -28,7 +28,7 @@ from safetensors.torch import load as tensors_from_bytes
 
 from ..checks.proxies import Counts, Transcript
 from ..sandbox.inside import wire
-from .hypotheses import Observation
+from .evidence import Observation
 
 if TYPE_CHECKING:
     from .hypotheses import Hypothesis

@@ -15,7 +15,7 @@ from ..verdict import NOT_TRIED, Diagnosis
 
 if TYPE_CHECKING:
     from .bank import Mistake
-    from .hypotheses import Observation
+    from .evidence import Observation
 
 ALL = 1.0  # the price of what computes next to nothing, and where more may be wrong than what is named
 MOST = 2  # mistakes that are paid for: three edits make nearly anything of a right answer, such as a constant

@@ -21,7 +21,8 @@ from .own_softmax import called
 if TYPE_CHECKING:
     from ..checks.proxies import Answer, Transcript
     from ..verdict import Check
-    from .hypotheses import Behaviours, Hypothesis
+    from .behaviour import Behaviours
+    from .hypotheses import Hypothesis
 
 TIMES = "times_what_it_should_be"  # the function that gives the factor, in the right answer
 SAMPLES = 4  # answers that are fitted, of other sizes each

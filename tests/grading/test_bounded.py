@@ -20,7 +20,7 @@ from runaways import KINDS
 from autograder import bounds, course
 from autograder.grading import watchdog
 from autograder.grading.apart import GraderApart
-from autograder.mistakes import diagnosis, hypotheses, rescaled
+from autograder.mistakes import behaviour, diagnosis, rescaled
 from autograder.mistakes.bank import Mistake, bank, right_answer
 from autograder.mistakes.hypotheses import composed, right
 from autograder.mistakes.name_check import cells_for
@@ -166,7 +166,7 @@ def test_a_pair_that_runs_away(impatient, runaway, monkeypatch):
         is_it = tuple(one.id for one in mistakes) == PAIR
         return dataclasses.replace(both, source=runaway.before(both.source)) if both and is_it else both
 
-    monkeypatch.setattr(hypotheses, "composed", made)
+    monkeypatch.setattr(behaviour, "composed", made)
     outcome = outcome_of(impatient, "attention", TWO)
     assert runaway.times and (outcome.status, outcome.score) == ("graded", 3.5)
     assert [each.id for each in outcome.diagnosis] == NAMES

@@ -8,9 +8,10 @@ from autograder.checks.gates import Gates
 from autograder.checks.proxies import Transcript
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import bank
+from autograder.mistakes.behaviour import Behaviour, Behaviours
 from autograder.mistakes.diagnosis import Group, Odds, Search
-from autograder.mistakes.evidence import likeness
-from autograder.mistakes.hypotheses import Behaviour, Behaviours, composed, right, without_numbers
+from autograder.mistakes.evidence import likeness, without_numbers
+from autograder.mistakes.hypotheses import composed, right
 
 BANK = bank("attention")
 RIGHT = right(BANK)
@@ -66,7 +67,7 @@ def test_what_was_learnt_as_the_same_is_not_compared(monkeypatch):
     behaviours = Behaviours(BANK, Graders(), 1)
     one, name = behaviours.of([BANK["no-scale"]]), "test_weights"
     one.found[name] = behaviours.right.at(name)
-    monkeypatch.setattr("autograder.mistakes.hypotheses.likeness", None)
+    monkeypatch.setattr("autograder.mistakes.behaviour.likeness", None)
     assert one.is_idle(name)
 
 

@@ -13,9 +13,10 @@ from autograder.checks.proxies import Counts, Local, Transcript
 from autograder.checks.runner import Graders
 from autograder.mistakes import learnt
 from autograder.mistakes.bank import bank, namespace_of
+from autograder.mistakes.behaviour import Behaviour, Behaviours
 from autograder.mistakes.diagnosis import Diagnostician
-from autograder.mistakes.evidence import likeness
-from autograder.mistakes.hypotheses import Behaviour, Behaviours, Observation, composed, right
+from autograder.mistakes.evidence import Observation, likeness
+from autograder.mistakes.hypotheses import composed, right
 from autograder.mistakes.learnt import Shelf, decoded, encoded
 from autograder.sandbox.inside import wire
 

@@ -6,9 +6,11 @@ import torch
 from autograder.checks.proxies import Local, Transcript
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import Bank, BankError, Mistake, bank
+from autograder.mistakes.behaviour import Behaviours
 from autograder.mistakes.diagnosis import Diagnostician
+from autograder.mistakes.evidence import Observation
 from autograder.mistakes.hiding import hides_the_rest
-from autograder.mistakes.hypotheses import Behaviours, Observation, composed, right
+from autograder.mistakes.hypotheses import composed, right
 from autograder.mistakes.prices import ALL, PRICES, left, price
 from autograder.verdict import NOT_TRIED, Diagnosis
 

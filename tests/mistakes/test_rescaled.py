@@ -5,8 +5,8 @@ import pytest
 from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import bank, namespace_of
+from autograder.mistakes.behaviour import Behaviours
 from autograder.mistakes.diagnosis import Odds, Search
-from autograder.mistakes.hypotheses import Behaviours
 from autograder.mistakes.rescaled import SCORES, WEIGHTS, rescaled
 
 GRADERS = Graders()
