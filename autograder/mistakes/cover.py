@@ -13,7 +13,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -21,6 +21,16 @@ T = TypeVar("T")
 # other. A third one leaves so many groups that none may be in doubt. Measured on 14 pairs each of softmax, attention,
 # causal_mask and Block: see the table in the comment at `hypotheses.PAIRS`.
 DOUBTS = 2
+
+
+class Rated(Protocol):
+    """What is known to leave so many failed checks in doubt."""
+
+    @property
+    def doubts(self) -> float: ...
+
+
+C = TypeVar("C", bound=Rated)
 
 
 class Effect(NamedTuple):
@@ -93,6 +103,17 @@ def leaves_few(
             if left > DOUBTS:
                 return False
     return True
+
+
+def explaining(groups: Iterable[C], explains: Callable[[C], bool]) -> list[C]:
+    """The groups that explain everything: once there is one, only those that leave as few doubts are another way."""
+    found: list[C] = []
+    fewest: float = DOUBTS
+    for group in groups:
+        if group.doubts <= fewest and explains(group):
+            found.append(group)
+            fewest = group.doubts
+    return found
 
 
 def clash(group: Sequence[T], fails: Callable[[T], int], idle: Callable[[T], int]) -> bool:

@@ -89,7 +89,7 @@ class Diagnostician:
         """
         if run.stopped or not run.rejected():
             return []
-        behaviours = self._behaviours(run.exercise, run.seed)
+        behaviours = self.behaviours(run.exercise, run.seed)
         try:
             return self._diagnosis(run, behaviours)
         finally:
@@ -98,7 +98,7 @@ class Diagnostician:
 
     def says_little(self, run: ExerciseRun) -> bool:
         """Whether what an answer gave is no sign that it computes anything, such as the same number everywhere."""
-        behaviours = self._behaviours(run.exercise, run.seed)
+        behaviours = self.behaviours(run.exercise, run.seed)
         if behaviours is None:
             return False
         seen = {name: run.transcripts[name] for name in behaviours.of_kind(KIND) if name in run.transcripts}
@@ -107,7 +107,7 @@ class Diagnostician:
 
     def ask_ahead(self, run: ExerciseRun) -> None:
         """Ask for all that `stands_on` compares: later, the student's code may have seen solutions."""
-        behaviours = self._behaviours(run.exercise, run.seed)
+        behaviours = self.behaviours(run.exercise, run.seed)
         if behaviours and not run.stopped:
             Search(run, behaviours, self.odds).ask_ahead()
 
@@ -115,7 +115,7 @@ class Diagnostician:
         """Whether an answer did, in a run and in what was asked ahead of it, what a right one does with its `own`
         mistakes on `bases` with theirs, all by their ids.
         """
-        behaviours = self._behaviours(run.exercise, run.seed)
+        behaviours = self.behaviours(run.exercise, run.seed)
         made = standing_on(run.exercise, own, bases) if behaviours else None
         if behaviours is None or made is None or not makes_sense(made):
             return False
@@ -158,7 +158,7 @@ class Diagnostician:
         known = {mistake.id for mistake in mistakes}
         return others if known <= {other.id for other in others} and rest.goes_along(others) else mistakes
 
-    def _behaviours(self, exercise: str, seed: int) -> Behaviours | None:
+    def behaviours(self, exercise: str, seed: int) -> Behaviours | None:
         """The behaviour of all mistakes of the exercise, as far as it is known; None if it has no bank."""
         if (exercise, seed) not in self.known:
             of = bank(exercise)
@@ -772,15 +772,10 @@ class Search:
     def _in_common(self, groups: Iterable[Group], is_alike: Comparison) -> list[Mistake]:
         """The mistakes that are in all of those groups that explain everything, and that nothing can stand for.
 
-        Once there is one, only groups that leave as few doubts are another explanation. Mistakes in a softmax of one's
-        own don't count where those of the exercise explain everything.
+        Mistakes in a softmax of one's own don't count where those of the exercise explain everything.
         """
-        found: list[tuple[Behaviour, ...]] = []
-        fewest = DOUBTS
-        for doubts, group in groups:
-            if doubts <= fewest and self._explain_everything(group, is_alike):
-                found.append(group)
-                fewest = doubts
+        explaining = cover.explaining(groups, lambda group: self._explain_everything(group.members, is_alike))
+        found = [group.members for group in explaining]
         found = [group for group in found if not any(map(_is_of_softmax, group))] or found
         return [one.mistake for one in found[0] if self._is_needed(one, found, is_alike)] if found else []
 

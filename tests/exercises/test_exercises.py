@@ -93,7 +93,7 @@ def test_the_diagnostician_keeps_a_bounded_number_of_banks(graders, monkeypatch)
     monkeypatch.setattr("autograder.mistakes.diagnosis.KEPT", 1)
     diagnostician = Diagnostician(graders)
     for seed in (1, 2):
-        diagnostician._behaviours("attention", seed)
+        diagnostician.behaviours("attention", seed)
     assert list(diagnostician.known) == [("attention", 2)]
 
 

@@ -131,6 +131,24 @@ def test_what_does_nothing_is_not_asked_once_a_clash_is_ruled_out():
 
 
 @thorough
+@given(st.lists(st.tuples(st.integers(0, DOUBTS + 1), st.booleans()), max_size=9))
+def test_groups_that_leave_more_doubts_are_no_other_explanation(rated):
+    """They are not even looked at, once one that leaves fewer explains everything."""
+    groups, asked = [cover.Cover(doubts, (n,)) for n, (doubts, _) in enumerate(rated)], []
+
+    def explains(group):
+        asked.append(group)
+        return rated[group.places[0]][1]
+
+    def fewer_before(group):
+        return min([DOUBTS, *(one.doubts for one in groups[: group.places[0]] if rated[one.places[0]][1])])
+
+    wanted = [group for group in groups if group.doubts <= fewer_before(group)]
+    assert cover.explaining(groups, explains) == [group for group in wanted if rated[group.places[0]][1]]
+    assert asked == wanted
+
+
+@thorough
 @given(st.sets(st.integers(0, MOST)))
 def test_a_set_and_its_members_are_the_same(chosen):
     every = range(MOST + 1)

@@ -14,6 +14,7 @@ from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders, Stopped
 from autograder.mistakes import pairs
 from autograder.mistakes.bank import bank, namespace_of
+from autograder.mistakes.behaviour import Behaviours
 from autograder.mistakes.diagnosis import Diagnostician, Search
 from autograder.mistakes.hypotheses import right
 from autograder.sandbox.replies import Place
@@ -121,8 +122,8 @@ def test_without_answers_the_checks_alone_decide(graders, diagnostician):
     run = graders.run("attention", bank("attention")["no-scale"].local(), 1)
     run.transport = Gone(run.transport.bench.namespace, run.transport.text)
     assert [d.id for d in diagnostician.diagnose(run)] == ["no-scale"]
-    behaviours = diagnostician._behaviours("attention", 1)
-    assert Search(run, behaviours, diagnostician.odds)._answers("test_weights") is None
+    behaviours = diagnostician.behaviours("attention", 1)
+    assert Search(run, behaviours, diagnostician.odds).all_answers() is None
 
 
 STOPS = """def attention(query, key, value, mask=None):
@@ -131,11 +132,13 @@ STOPS = """def attention(query, key, value, mask=None):
 
 
 def without_a_search(monkeypatch):
-    def never(*_):
-        raise AssertionError("nothing behind that line can be seen")
+    of = Behaviours.of
 
-    monkeypatch.setattr(Search, "_together", never)
-    monkeypatch.setattr(Search, "_partly", never)
+    def alone(self, mistakes):
+        assert len(mistakes) < 2, "nothing behind that line can be seen"
+        return of(self, mistakes)
+
+    monkeypatch.setattr(Behaviours, "of", alone)
 
 
 def test_nothing_is_searched_for_where_something_is_not_written_though_other_checks_pass(
@@ -162,7 +165,7 @@ def test_a_search_ends_after_so_many_combinations_and_then_names_none(graders, d
         return attention(query, key, value, mask=mask, scale=False, rank=False)
 
     run = graders.run("attention", Local({"attention": answer}), 1)
-    behaviours = diagnostician._behaviours("attention", 1)
+    behaviours = diagnostician.behaviours("attention", 1)
     search = Search(run, behaviours, diagnostician.odds)
     assert [mistake.id for mistake in search.mistakes()] == ["no-scale", "rank-not-checked"]
     for most in (len(search.tried) - 1, 3):

@@ -1,7 +1,5 @@
 """Several mistakes at once: edits of one right answer, made together."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from autograder.checks.gates import Gates
@@ -9,7 +7,7 @@ from autograder.checks.proxies import Transcript
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import bank
 from autograder.mistakes.behaviour import Behaviour, Behaviours
-from autograder.mistakes.diagnosis import Group, Odds, Search
+from autograder.mistakes.diagnosis import Odds, Search
 from autograder.mistakes.evidence import likeness, without_numbers
 from autograder.mistakes.hypotheses import composed, right
 
@@ -168,22 +166,6 @@ def test_first_answers_are_those_that_all_of_them_begin_with():
     first = Behaviours(of, graders, 1).of([of["not-divided"]]).first_answers("test_any_dimension", 2)
     assert len(first.entries) == 2 < len(all_of_them.entries)
     assert likeness(first, Transcript(all_of_them.entries[:2]), Transcript(all_of_them.entries[:2])).alike
-
-
-def name_of(group):
-    return group[0].mistake.id
-
-
-def test_groups_that_leave_more_doubts_are_no_other_explanation():
-    search, tried, explaining = Search.__new__(Search), [], []
-    search._explain_everything = lambda group, is_alike: tried.append(name_of(group)) or name_of(group) in "bdf"
-    search._is_needed = lambda one, found, is_alike: explaining.extend(found) or True
-    groups = [
-        Group(doubts, (SimpleNamespace(mistake=SimpleNamespace(id=name)),))
-        for doubts, name in zip((1, 1, 2, 0, 1), "abdef", strict=True)
-    ]
-    assert [one.id for one in search._in_common(groups, None)] == ["b"]
-    assert tried == ["a", "b", "e", "f"] and [name_of(group) for group in explaining] == ["b", "f"]
 
 
 def test_an_easy_case_is_asked_once_of_a_right_answer(monkeypatch):
