@@ -19,8 +19,8 @@ from autograder.errors import UserError
 from autograder.mistakes import matrix
 from autograder.mistakes.bank import Bank, Mistake, bank
 from autograder.mistakes.behaviour import Behaviours
-from autograder.mistakes.hiding import hides_the_rest
 from autograder.mistakes.prices import price
+from autograder.mistakes.uninformative import hides_the_rest
 
 PAGE = Path("reports", "prices.md")  # in the course's folder
 LITTLE, MUCH = 0.2, 0.6  # of an exercise's points

@@ -13,7 +13,7 @@ from autograder import bounds, cli, course, new
 from autograder.doctor import course as looks
 from autograder.doctor import finding, machine, pairs
 from autograder.errors import UsageError
-from autograder.grading import faults
+from autograder.grading import course_faults
 from autograder.grading.apart import GraderApart
 
 NAME = "01_first"
@@ -143,7 +143,7 @@ def edit(place, change):
 def found(place):
     """What is found without grading anything."""
     assignment = course.find_assignment("01")
-    looked = (faults.of_cells, looks._hints, looks._todo)
+    looked = (course_faults.of_cells, looks._hints, looks._todo)
     return [line for look in looked for line in look(assignment)]
 
 

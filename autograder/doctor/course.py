@@ -9,7 +9,7 @@ from pathlib import Path
 from .. import bounds, course
 from ..course import Assignment, cells_in, original_of, source_of
 from ..errors import CourseError, KitError
-from ..grading import faults
+from ..grading import course_faults
 from ..mistakes.bank import answer_path, bank, styles_of
 from ..submission import hand_in_cell
 from .finding import Finding
@@ -26,9 +26,13 @@ def findings(assignments: list[Assignment]) -> Iterator[Finding]:
     if not exercises:
         yield Finding(False, "no exercise: `autograder new exercise NAME` adds one")
         return
-    yield from _all_or_each([course.root() / "source"], faults.of_source, "each notebook is an assignment of its own")
+    yield from _all_or_each(
+        [course.root() / "source"], course_faults.of_source, "each notebook is an assignment of its own"
+    )
     yield from _all_or_each([None], _settings, "every option in nbgrader_config.py exists")
-    yield from _all_or_each(assignments, faults.of_cells, "every graded code cell belongs to an exercise with checks")
+    yield from _all_or_each(
+        assignments, course_faults.of_cells, "every graded code cell belongs to an exercise with checks"
+    )
     yield from _all_or_each(exercises, _files, "checks and mistakes can be used")
     yield from _all_or_each(assignments, _hints, f"each exercise has {HINTS} hints")
     yield from _all_or_each(exercises, _answers, f"each exercise has {ANSWERS} or more right answers in its folder")
@@ -65,7 +69,7 @@ def _settings(_):
 
 def _files(exercise):
     if course.file_of(exercise, "checks") is not None:  # else a cell's fault
-        yield from faults.of_files(exercise)
+        yield from course_faults.of_files(exercise)
 
 
 def _submitted(assignments):
@@ -269,7 +273,7 @@ def _trials(grader, assignment):
 
     wanted = points.configured(NbgraderCourse(course.root()).config)
     judge = functools.partial(grader.grade_trial, seed=new_seed())
-    yield from faults.of_grading(assignment, judge, wanted)
+    yield from course_faults.of_grading(assignment, judge, wanted)
 
 
 def _is_own(exercise):

@@ -18,7 +18,7 @@ from ..checks.proxies import Transcript
 from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..checks.source_text import NoDefinition, names_in
 from ..errors import ChildGone, CourseError, Interrupted
-from ..mistakes import places, prices, repair
+from ..mistakes import fault_location, prices, repair
 from ..mistakes.bank import right_answer
 from ..mistakes.diagnosis import Diagnostician
 from ..mistakes.edits import Mutant
@@ -455,7 +455,7 @@ class Blame:
     def _explains(self, run: ExerciseRun, own: Sequence[Diagnosis], bases: Mapping[str, Sequence[Diagnosis]]) -> bool:
         """Whether its own mistakes, on bases with theirs, do all that a run did."""
         ids = {base: [one.id for one in found] for base, found in bases.items()}
-        return self.diagnostician.stands_on(run, [one.id for one in own], ids)
+        return self.diagnostician.is_explained_by(run, [one.id for one in own], ids)
 
     def _shaky_bases(self, workspace: Workspace, run: ExerciseRun) -> list[str]:
         """The exercises that this one or its checks use, directly or by way of another, and that are not right.
@@ -605,7 +605,7 @@ def quoting(found: Iterable[Diagnosis], cells: Iterable[RestoredCell]) -> list[D
     for one in found:
         if any(line.startswith(one.line) for line in lines if one.line):
             kept.append(one)
-        elif not one.id.startswith(FACT) and one.id != places.LINE:
+        elif not one.id.startswith(FACT) and one.id != fault_location.LINE:
             kept.append(replace(one, line=""))
     return kept
 

@@ -1,4 +1,4 @@
-"""Refuses, in one sentence, to grade with a course that has a fault (`faults.py`).
+"""Refuses, in one sentence, to grade with a course that has a fault (`course_faults.py`).
 
 Otherwise a slip in the course could give everybody full marks, or cost everybody points, and nobody would notice.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..course import Assignment
 from ..errors import CourseError
-from . import faults, trials
+from . import course_faults, trials
 from .store import Store
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def require(
-    assignment: Assignment, judge: faults.Judge, wanted: Mapping[str, float], results: Store, seed: int
+    assignment: Assignment, judge: course_faults.Judge, wanted: Mapping[str, float], results: Store, seed: int
 ) -> list[str]:
     """Raises CourseError unless an assignment can be graded as it is. An assignment that has passed is not tried again.
 
@@ -41,8 +41,8 @@ def require(
         verdicts[trial] = judge(assignment, trial)
         return verdicts[trial]
 
-    refuse(faults.of_grading(assignment, noted, wanted))
-    left_out = [*faults.left_out(verdicts[trials.SOLUTION]), *faults.left_out(verdicts[trials.VISIBLE])]
+    refuse(course_faults.of_grading(assignment, noted, wanted))
+    left_out = [*course_faults.left_out(verdicts[trials.SOLUTION]), *course_faults.left_out(verdicts[trials.VISIBLE])]
     if not left_out:
         results.put_passed(assignment.name, wanted, seed)
     return left_out
@@ -55,14 +55,14 @@ def require_modules(assignment: Assignment) -> None:
 
 
 def require_cells(assignment: Assignment, cells: Sequence[Mapping[str, Any]] | None = None) -> None:
-    """Raises CourseError if something is wrong with the cells of an assignment; see `faults.of_cells`."""
-    refuse(faults.of_cells(assignment, cells))
+    """Raises CourseError if something is wrong with the cells of an assignment; see `course_faults.of_cells`."""
+    refuse(course_faults.of_cells(assignment, cells))
 
 
 def require_files(assignment: Assignment) -> None:
     """Raises CourseError if something is wrong with the checks and mistakes of an assignment's exercises."""
     for exercise in assignment.exercises:
-        refuse(faults.of_files(exercise.name))
+        refuse(course_faults.of_files(exercise.name))
 
 
 def refuse(found: Iterable[str]) -> None:

@@ -18,8 +18,8 @@ from ..checks.proxies import StudentError, unable
 from ..checks.runner import Graders
 from ..checks.source_text import names_used_by
 from ..errors import ChildGone, CourseError, SandboxError, Unreadable
+from ..mistakes.behaviour_cache import CacheFolder
 from ..mistakes.diagnosis import Diagnostician
-from ..mistakes.learnt import Shelf
 from ..sandbox.parent import WarmParent
 from ..submission import read
 from ..submission.assignments import assignment_of
@@ -71,14 +71,14 @@ class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
     Use it as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one; see
-    `start.started_grader`. `learnt` is a folder for what mistakes do under the checks, see mistakes/learnt.py; without
-    it, each process finds that out again. Raises SandboxError if there is no sandbox.
+    `start.started_grader`. `learnt` is a folder that caches what mistakes do under the checks (mistakes/behaviour_cache.py);
+    without it, each process finds that out again. Raises SandboxError if there is no sandbox.
     """
 
     def __init__(self, parent: WarmParent | None = None, learnt: Path | None = None) -> None:
         self.parent = parent or WarmParent()
         self.graders = Graders()
-        self.diagnostician = Diagnostician(self.graders, Shelf(learnt, course_version) if learnt else None)
+        self.diagnostician = Diagnostician(self.graders, CacheFolder(learnt, course_version) if learnt else None)
         self.blame = Blame(self.graders, self.diagnostician)
         self.met: Counter[tuple[str, int]] = Counter()  # submissions graded so far, by (assignment, seed)
         self.learnt: set[tuple[str, int]] = set()  # (assignment, seed)

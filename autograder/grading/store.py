@@ -41,7 +41,7 @@ class Store:
 
     @property
     def learnt(self) -> Path:
-        """The folder of what mistakes do under the checks, see mistakes/learnt.py."""
+        """The folder of what mistakes do under the checks, see mistakes/behaviour_cache.py."""
         return self.root / "learnt"
 
     def rounds(self, assignment: str) -> dict[str, Any]:

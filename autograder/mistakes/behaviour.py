@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, GradedCheck, Graders
     from ..checks.source_text import Source
     from ..sandbox.inside import wire
-    from .learnt import Learnt
+    from .behaviour_cache import CacheFile
 
 Keys: TypeAlias = tuple[tuple[str, int], ...]  # of mistakes
 
@@ -129,7 +129,7 @@ class Behaviour:
         self.answered: dict[str, Transcript] = {}
         self.begun: dict[tuple[str, int], Transcript] = {}
         self.idle: dict[str, bool] = {}
-        self.hides: bool | None = None  # see hiding.py
+        self.hides: bool | None = None  # see uninformative.py
 
     @property
     def mistake(self) -> Mistake:
@@ -139,7 +139,7 @@ class Behaviour:
 
     def at(self, check: str) -> Observation:
         """What this check finds out."""
-        if check not in self.found and (known := self.behaviours.learnt_of(self.hypothesis, check)):
+        if check not in self.found and (known := self.behaviours.cached(self.hypothesis, check)):
             self.found[check] = known
         if check not in self.found:
             self._run(check)
@@ -152,13 +152,13 @@ class Behaviour:
         self.behaviours.set_chance(check if only else "")
         self.note(self.behaviours.graders.run(exercise, self.hypothesis.local(), seed, only=only, gates=self.gates))
         for name in [check] if only else self.found:
-            self.behaviours.learn(self.hypothesis, name, self.found[name])
+            self.behaviours.cache_it(self.hypothesis, name, self.found[name])
 
     def is_idle(self, check: str) -> bool:
         """Whether this check sees no difference from a right answer."""
         if check not in self.idle:
             seen, right = self.at(check), self.behaviours.right.at(check)
-            is_same = seen is right  # as where it was learnt, since equal observations are read once
+            is_same = seen is right  # as where it is cached, since equal observations are read once
             alike = is_same or likeness(seen.transcript, right.transcript, right.transcript).alike
             self.idle[check] = not seen.failed and alike
         return self.idle[check]
@@ -193,14 +193,14 @@ class Behaviour:
 class Behaviours:
     """The behaviour of all answers that one may think of, on the inputs of one seed: right, wrong once, wrong twice.
 
-    What is `learnt` of single mistakes is read, and added to; there are too many combinations to keep them.
+    What single mistakes do is read from a `cache`, and added to it; there are too many combinations to cache them.
     """
 
-    def __init__(self, bank: Bank, graders: Graders, seed: int, learnt: Learnt | None = None) -> None:
+    def __init__(self, bank: Bank, graders: Graders, seed: int, cache: CacheFile | None = None) -> None:
         self.bank = bank
         self.graders = graders
         self.seed = seed
-        self.learnt = learnt
+        self.cache = cache
         self.checks = {check.name: check for check in graders.checks[bank.exercise]}
         self.asked: dict[str, Questions] = {}
         self.numbers: dict[str, list[Given]] = {}
@@ -233,14 +233,14 @@ class Behaviours:
         """The checks of a category, by name."""
         return [name for name, check in self.checks.items() if check.category == category]
 
-    def learnt_of(self, hypothesis: Hypothesis, check: str) -> Observation | None:
+    def cached(self, hypothesis: Hypothesis, check: str) -> Observation | None:
         """What was found out before about a right answer, or about one with a single mistake."""
-        return self.learnt.get(hypothesis, check) if self.learnt and len(hypothesis.mistakes) < 2 else None
+        return self.cache.get(hypothesis, check) if self.cache and len(hypothesis.mistakes) < 2 else None
 
-    def learn(self, hypothesis: Hypothesis, check: str, seen: Observation) -> None:
+    def cache_it(self, hypothesis: Hypothesis, check: str, seen: Observation) -> None:
         """Remember what was found out about such an answer."""
-        if self.learnt and len(hypothesis.mistakes) < 2:
-            self.learnt.put(hypothesis, check, seen)
+        if self.cache and len(hypothesis.mistakes) < 2:
+            self.cache.put(hypothesis, check, seen)
 
     def questions(self, check: str) -> Questions:
         """What this check asks of a right answer."""

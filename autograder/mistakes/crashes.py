@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from .lines import is_of_a_library
+from .student_line import is_of_a_library
 from .text import Text
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ explain everything, only what they have in common is named. What should be refus
 wrong, so that is settled first, and one or two others are looked for beside it.
 
 If something stays unexplained, because nobody has written down that mistake, what explains the rest is named, as long
-as the student does all that it does wherever it acts. If nothing can be named, the place is told (`places`).
+as the student does all that it does wherever it acts. If nothing can be named, the place is told (`fault_location`).
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
 from ..verdict import NOT_TRIED, PLACE, Check, Diagnosis
 from . import cover, own_softmax, prices
+from .attention_factor import attention_factor
 from .bank import Bank, Mistake, bank
 from .behaviour import Behaviour, Behaviours
 from .cover import DOUBTS, Effect
 from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness, may_accept, without_numbers
 from .facts import Fact, facts
+from .fault_location import location
 from .fingerprint import fingerprint
-from .fitted import factor
-from .hiding import KIND, hides_the_rest, says_little
 from .hypotheses import PAIRS, TRIED, TRIPLES, contradict, makes_sense
-from .lines import akin, line_of, raised_at, share_of
-from .places import place
-from .rescaled import rescaled
-from .standing import standing_on
+from .output_factor import output_factor
+from .student_line import akin, line_of, raised_at, share_of
 from .text import Text
+from .uninformative import KIND, hides_the_rest, says_little
+from .with_bases import with_bases
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
     from ..checks.steps import Step
-    from .learnt import Shelf
+    from .behaviour_cache import CacheFolder
 
 Alike: TypeAlias = Callable[[Behaviour, str], bool]  # whether the student is like it in that check
 
@@ -71,12 +71,12 @@ LEADING = 4  # mistakes that may hide another one, each tried with all others
 class Diagnostician:
     """Diagnoses runs of `graders`. Keeps the behaviour of the mistakes, per exercise and seed, for later runs.
 
-    With a `shelf`, other processes and later ones have what is learnt of single mistakes as well.
+    With a `cache`, other processes and later ones have what single mistakes do as well.
     """
 
-    def __init__(self, graders: Graders, shelf: Shelf | None = None) -> None:
+    def __init__(self, graders: Graders, cache: CacheFolder | None = None) -> None:
         self.graders = graders
-        self.shelf = shelf
+        self.cache = cache
         self.known: LRUCache[tuple[str, int], Behaviours] = LRUCache(KEPT)
         self.odds = Odds()
 
@@ -93,8 +93,8 @@ class Diagnostician:
         try:
             return self._diagnosis(run, behaviours)
         finally:
-            if behaviours and behaviours.learnt:
-                behaviours.learnt.save()
+            if behaviours and behaviours.cache:
+                behaviours.cache.save()
 
     def says_little(self, run: ExerciseRun) -> bool:
         """Whether what an answer gave is no sign that it computes anything, such as the same number everywhere."""
@@ -106,17 +106,17 @@ class Diagnostician:
         return says_little(both)
 
     def ask_ahead(self, run: ExerciseRun) -> None:
-        """Ask for all that `stands_on` compares: later, the student's code may have seen solutions."""
+        """Ask for all that `is_explained_by` compares: later, the student's code may have seen solutions."""
         behaviours = self.behaviours(run.exercise, run.seed)
         if behaviours and not run.stopped:
             Search(run, behaviours, self.odds).ask_ahead()
 
-    def stands_on(self, run: ExerciseRun, own: Sequence[str], bases: Mapping[str, Sequence[str]]) -> bool:
+    def is_explained_by(self, run: ExerciseRun, own: Sequence[str], bases: Mapping[str, Sequence[str]]) -> bool:
         """Whether an answer did, in a run and in what was asked ahead of it, what a right one does with its `own`
         mistakes on `bases` with theirs, all by their ids.
         """
         behaviours = self.behaviours(run.exercise, run.seed)
-        made = standing_on(run.exercise, own, bases) if behaviours else None
+        made = with_bases(run.exercise, own, bases) if behaviours else None
         if behaviours is None or made is None or not makes_sense(made):
             return False
         search = Search(run, behaviours, self.odds)
@@ -134,7 +134,7 @@ class Diagnostician:
             run.fingerprint = fingerprint(run, search.all_answers() if search else None)
         named = search.diagnoses(mistakes, alone=not found) if search else []
         told = [*named, *(fact.diagnosis for fact in found)][:MOST]
-        where = None if told else place(run) or _place_of(wrong_step())
+        where = None if told else location(run) or _place_of(wrong_step())
         return [where] if where else told
 
     def _facts(self, run: ExerciseRun, search: Search | None, wrong_step: Callable[[], Step | None]) -> list[Fact]:
@@ -144,9 +144,9 @@ class Diagnostician:
         if search is None or answers is None:
             return found
         behaviours, failed = search.behaviours, run.rejected()
-        fitted = factor(failed, answers, behaviours.right, behaviours.given)
+        fitted = output_factor(failed, answers, behaviours.right, behaviours.given)
         if not fitted and (step := wrong_step()):
-            fitted = rescaled(step.name, failed, answers, behaviours)
+            fitted = attention_factor(step.name, failed, answers, behaviours)
         return [*found, fitted] if fitted else found
 
     def _beside(self, found: Sequence[Fact], search: Search, mistakes: list[Mistake]) -> list[Mistake]:
@@ -164,8 +164,8 @@ class Diagnostician:
             of = bank(exercise)
             if not isinstance(of, Bank):
                 return None
-            learnt = self.shelf.of(exercise, seed) if self.shelf else None
-            self.known[exercise, seed] = Behaviours(of, self.graders, seed, learnt)
+            cache = self.cache.of(exercise, seed) if self.cache else None
+            self.known[exercise, seed] = Behaviours(of, self.graders, seed, cache)
         return self.known[exercise, seed]
 
 

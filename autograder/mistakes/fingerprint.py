@@ -23,7 +23,7 @@ import torch
 from ..checks.proxies import Transcript, largest
 from ..sandbox.inside import wire
 from .evidence import without_numbers
-from .lines import operations
+from .student_line import operations
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun

@@ -22,8 +22,8 @@ from ..verdict import NOT_TRIED, PLACE, Diagnosis
 from . import own_softmax
 from .bank import bank, right_answer, styles_of
 from .edits import MODULES, Context, Edit, EditsOf, Mutant, Page, edits_in, made, name_called, slips
-from .lines import LONGEST
 from .prices import ALL, PRICES
+from .student_line import LONGEST
 from .text import NEW_LINE
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from ..checks.source_text import names_under
-from .lines import LONGEST, parsed
+from .student_line import LONGEST, parsed
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 EXPONENTIALS = {"exp", "exp_", "exp2"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .. import course
 from ..course import Assignment
-from ..grading import faults, gate
+from ..grading import course_faults, gate
 from ..grading.grader import Grader
 from ..grading.rounds import Rounds
 from ..grading.store import Store
@@ -26,7 +26,7 @@ def build(
 
     Raises CourseError if an assignment could not be graded as it is, before anything of it is released.
     """
-    gate.refuse(faults.of_source(root / "source"))
+    gate.refuse(course_faults.of_source(root / "source"))
     wanted = options.points_wanted(runs.config)
     colab.configured(runs.config)  # raises now if it is no address
     desk_cell.configured(runs.config)

@@ -13,7 +13,7 @@ from traitlets.utils.importstring import import_item
 
 from .. import course
 from ..errors import CourseError
-from ..grading.faults import meant
+from ..grading.course_faults import meant
 from ..verdict import CREDIT, CREDITS
 from . import points
 

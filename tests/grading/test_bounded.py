@@ -20,7 +20,7 @@ from runaways import KINDS
 from autograder import bounds, course
 from autograder.grading import watchdog
 from autograder.grading.apart import GraderApart
-from autograder.mistakes import behaviour, diagnosis, rescaled
+from autograder.mistakes import attention_factor, behaviour, diagnosis
 from autograder.mistakes.bank import Mistake, bank, right_answer
 from autograder.mistakes.hypotheses import composed, right
 from autograder.mistakes.name_check import cells_for
@@ -173,13 +173,13 @@ def test_a_pair_that_runs_away(impatient, runaway, monkeypatch):
 
 
 def test_a_factor_that_is_fitted_runs_away(impatient, runaway, monkeypatch):
-    usual = rescaled._multiplying
+    usual = attention_factor._multiplying
 
     def made(*given):
         found = usual(*given)
         return found and dataclasses.replace(found, source=runaway.before(found.source))
 
-    monkeypatch.setattr(rescaled, "_multiplying", made)
+    monkeypatch.setattr(attention_factor, "_multiplying", made)
     outcome = outcome_of(impatient, "attention", FACTOR)
     assert runaway.times and outcome.status == "graded" and 0 < outcome.score < outcome.max_score
 

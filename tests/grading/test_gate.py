@@ -13,7 +13,7 @@ from small_course import autograder, command, real
 
 from autograder import course
 from autograder.errors import CourseError
-from autograder.grading import faults, gate, store, trials
+from autograder.grading import course_faults, gate, store, trials
 from autograder.grading.grader import Grader, scaled
 from autograder.grading.store import Store
 from autograder.verdict import Check, Outcome, Verdict
@@ -186,11 +186,11 @@ def test_code_that_is_graded_by_hand_is_let_through(place):
 
 def test_a_notebook_of_no_assignment_is_named(place):
     own = place / "source" / NAME
-    assert list(faults.of_source(own.parent)) == []
+    assert list(course_faults.of_source(own.parent)) == []
     (own.parent / "02_more").mkdir()
     shutil.copy(own / f"{NAME}.ipynb", own.parent / "02_more")
     shutil.copy(own / f"{NAME}.ipynb", own / "more.ipynb")
-    beside, renamed = faults.of_source(own.parent)
+    beside, renamed = course_faults.of_source(own.parent)
     assert beside.startswith(f"source/{NAME} holds more.ipynb beside {NAME}.ipynb, and only {NAME}.ipynb")
     assert renamed.startswith(f"source/02_more holds {NAME}.ipynb and no 02_more.ipynb, so it is not an assignment")
 
@@ -296,18 +296,18 @@ def verdict(*outcomes):
 
 def test_a_solution_with_less_than_full_marks_is_refused():
     failed = [CHECKS[0], Check("test_b", "values", 0.5, False, "B. It is not.")]
-    (said,) = faults._of_solution(verdict(right("e"), right("f", failed)))
+    (said,) = course_faults._of_solution(verdict(right("e"), right("f", failed)))
     assert "the solution of f in source/ does not get full marks" in said and said.endswith("says: B. It is not.")
     stopped = Outcome("f", 0.0, 2.0, "timeout", message="It ran too long.")
-    assert [said[-17:] for said in faults._of_solution(verdict(stopped))] == [" It ran too long."]
-    assert list(faults._of_solution(verdict(right("e")))) == []
+    assert [said[-17:] for said in course_faults._of_solution(verdict(stopped))] == [" It ran too long."]
+    assert list(course_faults._of_solution(verdict(right("e")))) == []
 
 
 def test_points_that_disagree_are_refused(place):
     assignment, found = course.find_assignment("01"), verdict(right("normalise"), right("moving_average"))
-    (said,) = faults._of_points(assignment, found, {})
+    (said,) = course_faults._of_points(assignment, found, {})
     assert "the cell 'moving_average' is worth 3 points, and moving_average is worth 2" in said
-    assert list(faults._of_points(assignment, found, {"moving_average": 3.0})) == []
+    assert list(course_faults._of_points(assignment, found, {"moving_average": 3.0})) == []
 
 
 def test_what_has_passed_is_not_tried_again(place):
@@ -361,7 +361,7 @@ def test_points_for_nothing_are_refused(place, grader, case):
         said
         for trial in (trials.RELEASED, trials.RAISES, trials.EMPTY)
         for outcome in again.grade_trial(course.find_assignment("01"), trial, 1).exercises
-        for said in faults._of_stub(course.find_assignment("01"), outcome, trial)
+        for said in course_faults._of_stub(course.find_assignment("01"), outcome, trial)
     ]
     assert any(says in said for said in found), found
     assert all(f"{exercise} " in said for said in found), "of the other exercise, there is nothing to say"
@@ -378,7 +378,7 @@ def test_an_original_may_earn_what_it_does_right(place, grader):
     again, assignment = Grader(one_process.Shared(grader.parent)), course.find_assignment("01")
     verdict = again.grade_trial(assignment, trials.RELEASED, 1)
     assert verdict.exercise("normalise").score == 0.5
-    assert [*faults._of_stub(assignment, verdict.exercise("normalise"), trials.RELEASED)] == []
+    assert [*course_faults._of_stub(assignment, verdict.exercise("normalise"), trials.RELEASED)] == []
     for trial in (trials.RAISES, trials.EMPTY):
         assert again.grade_trial(assignment, trial, 1).score == 0
 
@@ -387,7 +387,9 @@ def test_a_visible_check_that_fails_for_the_solution_is_refused(place, grader):
     edit(place, text("moving-average-check", "[2.0, 4.0], f", "[2.0, 5.0], f"))
     edit(place, text("normalise-check", "got = ", "while True: pass\ngot = "))
     again = Grader(one_process.Shared(grader.parent))
-    stopped, wrong = faults._of_visible_checks(again.grade_trial(course.find_assignment("01"), trials.VISIBLE, 1))
+    stopped, wrong = course_faults._of_visible_checks(
+        again.grade_trial(course.find_assignment("01"), trials.VISIBLE, 1)
+    )
     assert "the visible check of normalise fails for the course's own solution" in stopped and "stopped" in stopped
     assert "the visible check of moving_average fails" in wrong
     assert "AssertionError: the means of neighbours in 1, 3, 5 are 2 and 4, yours gives [2.0, 4.0]" in wrong

@@ -9,9 +9,9 @@ from autograder.mistakes.bank import Bank, BankError, Mistake, bank
 from autograder.mistakes.behaviour import Behaviours
 from autograder.mistakes.diagnosis import Diagnostician
 from autograder.mistakes.evidence import Observation
-from autograder.mistakes.hiding import hides_the_rest
 from autograder.mistakes.hypotheses import composed, right
 from autograder.mistakes.prices import ALL, PRICES, left, price
+from autograder.mistakes.uninformative import hides_the_rest
 from autograder.verdict import NOT_TRIED, Diagnosis
 
 

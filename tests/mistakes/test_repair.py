@@ -16,9 +16,9 @@ from autograder.grading.workspace import Deadline
 from autograder.mistakes import own_softmax, repair
 from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.edits import edits_in, slips
-from autograder.mistakes.lines import LONGEST
 from autograder.mistakes.prices import ALL, PRICES
 from autograder.mistakes.repair import material
+from autograder.mistakes.student_line import LONGEST
 from autograder.sandbox.replies import Place
 from autograder.verdict import NOT_TRIED, Check, Diagnosis
 

@@ -4,10 +4,10 @@ import pytest
 
 from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders
+from autograder.mistakes.attention_factor import SCORES, WEIGHTS, attention_factor
 from autograder.mistakes.bank import bank, namespace_of
 from autograder.mistakes.behaviour import Behaviours
 from autograder.mistakes.diagnosis import Odds, Search
-from autograder.mistakes.rescaled import SCORES, WEIGHTS, rescaled
 
 GRADERS = Graders()
 SCALE = {"attention": "key.shape[-1] ** 0.5", "Head": "k.shape[-1] ** -0.5", "MultiHeadAttention": "K.shape[-1] ** 0.5"}
@@ -34,7 +34,7 @@ def told(behaviours):
     def of_text(exercise, text, steps):
         run = GRADERS.run(exercise, Local(namespace_of("answer", bank(exercise).around, text), text), 1)
         answers = Search(run, behaviours[exercise], Odds()).all_answers()
-        found = [rescaled(step, run.rejected(), answers, behaviours[exercise]) for step in steps]
+        found = [attention_factor(step, run.rejected(), answers, behaviours[exercise]) for step in steps]
         assert run.rejected()
         return [(fact.id, fact.says) for fact in found if fact]
 

@@ -1,7 +1,7 @@
 """Scores or weights that are all multiplied by one wrong factor: fitted in a right answer that multiplies its own.
 
 With the right factor it must give all that came from the student's code where values are compared. The factor is a
-number, or it follows an argument or a size (see fitted.py).
+number, or it follows an argument or a size (see output_factor.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..checks.proxies import Local
 from ..sandbox.inside import wire
 from . import bank as banks
 from .facts import Fact
-from .fitted import FITTED, OTHER, Factor, Output, by_size, is_near, outputs_of, says_much
+from .output_factor import FITTED, OTHER, Factor, Output, by_size, is_near, outputs_of, says_much
 from .own_softmax import called
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Sample(NamedTuple):
     output: Output
 
 
-def rescaled(
+def attention_factor(
     step: str, failed: Sequence[Check], answers: Mapping[str, Transcript], behaviours: Behaviours
 ) -> Fact | None:
     """The fact that all scores, or all weights, are the right ones times the same factor, and all else is right.

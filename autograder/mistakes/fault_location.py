@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import course
 from ..verdict import CATEGORIES, NOT_READ, PLACE, Diagnosis
-from .lines import raised_at
+from .student_line import raised_at
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun
@@ -25,7 +25,7 @@ BLANK = "NotImplementedError"  # in a line that is left to be written
 MOST = 3  # kinds of failures that still are one place
 
 
-def place(run: ExerciseRun) -> Diagnosis | None:
+def location(run: ExerciseRun) -> Diagnosis | None:
     """Where the answer of a run that failed goes wrong; None if that is not certain.
 
     Two things are certain: that all failures are errors raised at one line, and that what fails is of few kinds

@@ -17,7 +17,7 @@ from ..checks.proxies import Transcript
 from ..sandbox.inside import wire
 from .behaviour import Behaviour, Behaviours
 from .evidence import likeness
-from .fitted import outputs_of, says_much
+from .output_factor import outputs_of, says_much
 
 KIND = "values"  # of checks: what they see is the work of the whole answer
 TRIED = 16  # other mistakes, from all over the bank

@@ -1,4 +1,4 @@
-"""What the mistakes of an exercise do under its checks, kept on disk: found out once, not in every process and run.
+"""Caches on disk what the mistakes of an exercise do under its checks: found out once, not in every process and run.
 
 It depends on the course, the kit, torch, the machine's arithmetic and the inputs, and nothing of a student's enters it.
 Each exercise and seed has a SQLite file of its own, named by a hash of all of these. So several processes may read and
@@ -54,14 +54,14 @@ SEEN = (
 )
 
 
-class Shelf:
+class CacheFolder:
     """The files in a `folder`. `version` gives a hash of all of the course and the kit that results depend on."""
 
     def __init__(self, folder: Path, version: Callable[[], str]) -> None:
         self.folder = folder
         self.version = version
 
-    def of(self, exercise: str, seed: int) -> Learnt:
+    def of(self, exercise: str, seed: int) -> CacheFile:
         """What is known of an exercise on the inputs of a seed. Files used long ago go, if there are too many."""
         about = [self.version(), arithmetic(), exercise, seed]
         path = self.folder / f"{hashlib.sha256(json.dumps(about).encode()).hexdigest()}{SUFFIX}"
@@ -69,7 +69,7 @@ class Shelf:
             self.folder.mkdir(parents=True, exist_ok=True)
             path.touch()  # it is the one used last
             self._make_room()
-        return Learnt(path)
+        return CacheFile(path)
 
     def _make_room(self) -> None:
         found = [(path.stat(), path) for path in self.folder.glob(f"*{SUFFIX}")]
@@ -91,7 +91,7 @@ def arithmetic() -> list[Any]:
     return [*cpu, torch.cuda.get_device_name() if torch.cuda.is_available() else ""]
 
 
-class Learnt:
+class CacheFile:
     """One file, which need not be there, be whole, or be a database: then nothing is known, and nothing is kept."""
 
     def __init__(self, path: Path) -> None:

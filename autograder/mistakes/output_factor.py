@@ -84,7 +84,7 @@ class Factor(NamedTuple):
         return f", with n for the size of {whose} {SIZES[self.size]} dimension"
 
 
-def factor(
+def output_factor(
     failed: Sequence[Check],
     answers: Mapping[str, Transcript],
     right: Behaviour,

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.mistakes.bank import bank
-from autograder.mistakes.lines import akin, line_of, share_of
+from autograder.mistakes.student_line import akin, line_of, share_of
 from autograder.sandbox.replies import Place
 
 BANK = bank("attention")

@@ -7,7 +7,7 @@ from autograder.checks.proxies import Local, Transcript
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import bank, namespace_of
 from autograder.mistakes.diagnosis import Diagnostician
-from autograder.mistakes.fitted import factor
+from autograder.mistakes.output_factor import output_factor
 from autograder.verdict import Check
 
 SHAPES = ((2, 5, 4), (3, 7, 4), (2, 5, 4))
@@ -32,7 +32,7 @@ def told(of, values=None, category="values"):
     generator = torch.Generator().manual_seed(1)
     values = values or [torch.randn(shape, generator=generator) for shape in SHAPES]
     failed = [Check("test_it", category, 1.0, False, "It is so.")]
-    found = factor(failed, {"test_it": transcript([of(value) for value in values])}, Right(values))
+    found = output_factor(failed, {"test_it": transcript([of(value) for value in values])}, Right(values))
     return found and found.says
 
 
@@ -119,7 +119,9 @@ def test_a_factor_is_told_by_the_name_of_an_argument(of, given, says):
     values = [torch.randn(shape, generator=generator) for shape in SHAPES]
     failed = [Check("test_it", "values", 1.0, False, "It is so.")]
     came = transcript([of(value, number) for value, number in zip(values, given, strict=True)])
-    found = factor(failed, {"test_it": came}, Right(values), lambda check: [{"heads": number} for number in given])
+    found = output_factor(
+        failed, {"test_it": came}, Right(values), lambda check: [{"heads": number} for number in given]
+    )
     assert found.says == f"What it returns is {says} what it should be, in each number."
 
 
@@ -128,7 +130,8 @@ def test_of_two_arguments_that_fit_neither_is_told():
     failed = [Check("test_it", "values", 1.0, False, "It is so.")]
     came = transcript([value * number for value, number in zip(values, (7, 11, 13), strict=True)])
     given = [{"one": number, "other": number} for number in (7.0, 11.0, 13.0)]
-    assert factor(failed, {"test_it": came}, Right(values), lambda check: given) is None
+    assert output_factor(failed, {"test_it": came}, Right(values), lambda check: given) is None
     assert (
-        factor(failed, {"test_it": came}, Right(values), lambda check: [{"one": n["one"]} for n in given]) is not None
+        output_factor(failed, {"test_it": came}, Right(values), lambda check: [{"one": n["one"]} for n in given])
+        is not None
     )

@@ -11,13 +11,13 @@ import torch
 
 from autograder.checks.proxies import Counts, Local, Transcript
 from autograder.checks.runner import Graders
-from autograder.mistakes import learnt
+from autograder.mistakes import behaviour_cache
 from autograder.mistakes.bank import bank, namespace_of
 from autograder.mistakes.behaviour import Behaviour, Behaviours
+from autograder.mistakes.behaviour_cache import CacheFolder, decoded, encoded
 from autograder.mistakes.diagnosis import Diagnostician
 from autograder.mistakes.evidence import Observation, likeness
 from autograder.mistakes.hypotheses import composed, right
-from autograder.mistakes.learnt import Shelf, decoded, encoded
 from autograder.sandbox.inside import wire
 
 SEED = 1
@@ -34,7 +34,7 @@ def graders():
 @pytest.fixture(scope="module")
 def filled(graders, tmp_path_factory):
     """A folder in which every single mistake is known."""
-    kept = Shelf(tmp_path_factory.mktemp("filled"), lambda: "this version").of("attention", SEED)
+    kept = CacheFolder(tmp_path_factory.mktemp("filled"), lambda: "this version").of("attention", SEED)
     behaviours = Behaviours(BANK, graders, SEED, kept)
     for one in [behaviours.right, *behaviours.singles]:
         for check in behaviours.checks:
@@ -44,24 +44,24 @@ def filled(graders, tmp_path_factory):
 
 
 @pytest.fixture
-def shelf(tmp_path):
-    return Shelf(tmp_path / "learnt", lambda: "this version")
+def cache(tmp_path):
+    return CacheFolder(tmp_path / "learnt", lambda: "this version")
 
 
 @pytest.fixture
-def full(shelf, filled):
-    shutil.copytree(filled, shelf.folder)
-    return shelf
+def full(cache, filled):
+    shutil.copytree(filled, cache.folder)
+    return cache
 
 
-def diagnosed(graders, source, shelf=None):
+def diagnosed(graders, source, cache=None):
     """The ids, sentences and lines of an answer's diagnosis, and its fingerprint."""
     run = graders.run("attention", Local(namespace_of("attention", source), source), SEED)
-    return Diagnostician(graders, shelf).diagnose(run), run.fingerprint
+    return Diagnostician(graders, cache).diagnose(run), run.fingerprint
 
 
-def files(shelf):
-    return sorted(shelf.folder.glob("*.sqlite"))
+def files(cache):
+    return sorted(cache.folder.glob("*.sqlite"))
 
 
 def an_observation(*entries):
@@ -82,7 +82,7 @@ def without_runs(patch):
 @pytest.mark.parametrize("source", [WRONG, STRANGE])
 def test_what_is_learnt_changes_no_diagnosis(graders, tmp_path, full, monkeypatch, source):
     without = diagnosed(graders, source)
-    empty = Shelf(tmp_path / "empty", lambda: "this version")
+    empty = CacheFolder(tmp_path / "empty", lambda: "this version")
     assert diagnosed(graders, source, empty) == without
     assert len(files(empty)) == 1
     without_runs(monkeypatch)
@@ -199,8 +199,8 @@ def test_a_row_that_cannot_be_decoded_costs_only_time(graders, full, content):
     without = diagnosed(graders, WRONG)
     (path,) = files(full)
     with sqlite3.connect(path) as file:
-        file.execute("INSERT INTO contents VALUES (?, ?)", (learnt.hashed(content), content))
-        file.execute("UPDATE seen SET content = ?", (learnt.hashed(content),))
+        file.execute("INSERT INTO contents VALUES (?, ?)", (behaviour_cache.hashed(content), content))
+        file.execute("UPDATE seen SET content = ?", (behaviour_cache.hashed(content),))
     file.close()
     assert diagnosed(graders, WRONG, full) == without
     assert diagnosed(graders, WRONG, full) == without
@@ -218,63 +218,63 @@ def test_a_file_that_is_no_database_is_begun_anew(graders, full):
 
 def test_without_a_folder_to_write_to_nothing_is_kept(graders, tmp_path):
     (tmp_path / "file").write_text("")
-    shelf = Shelf(tmp_path / "file" / "learnt", lambda: "this version")
-    assert diagnosed(graders, WRONG, shelf) == diagnosed(graders, WRONG)
+    cache = CacheFolder(tmp_path / "file" / "learnt", lambda: "this version")
+    assert diagnosed(graders, WRONG, cache) == diagnosed(graders, WRONG)
 
 
-def test_another_version_exercise_seed_or_arithmetic_has_another_file(shelf, monkeypatch):
-    shelf.of("attention", 1)
-    shelf.of("attention", 1)
-    shelf.of("attention", 2)
-    shelf.of("softmax", 1)
-    Shelf(shelf.folder, lambda: "the next version").of("attention", 1)
-    assert len(files(shelf)) == 4
+def test_another_version_exercise_seed_or_arithmetic_has_another_file(cache, monkeypatch):
+    cache.of("attention", 1)
+    cache.of("attention", 1)
+    cache.of("attention", 2)
+    cache.of("softmax", 1)
+    CacheFolder(cache.folder, lambda: "the next version").of("attention", 1)
+    assert len(files(cache)) == 4
     monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
-    shelf.of("attention", 1)
-    assert len(files(shelf)) == 5
+    cache.of("attention", 1)
+    assert len(files(cache)) == 5
     monkeypatch.setattr(platform, "python_version", lambda: "3.99.0")
-    shelf.of("attention", 1)
-    assert len(files(shelf)) == 6
+    cache.of("attention", 1)
+    assert len(files(cache)) == 6
 
 
-def test_two_processes_may_write_at_once(shelf):
-    one, other = shelf.of("attention", SEED), shelf.of("attention", SEED)
+def test_two_processes_may_write_at_once(cache):
+    one, other = cache.of("attention", SEED), cache.of("attention", SEED)
     first, second = (composed(right(BANK), BANK[id]) for id in ("no-scale", "mask-ignored"))
     one.put(first, "test_weights", an_observation(1))
     other.put(second, "test_weights", an_observation(2))
     one.save()
     other.save()
-    for reader in (one, other, shelf.of("attention", SEED)):
+    for reader in (one, other, cache.of("attention", SEED)):
         assert reader.get(first, "test_weights").transcript.entries == [("called", 1)]
         assert reader.get(second, "test_weights").transcript.entries == [("called", 2)]
         assert reader.get(second, "test_device") is None
 
 
-def test_a_file_that_another_process_does_not_let_go_of_is_done_without(graders, shelf, monkeypatch):
-    monkeypatch.setattr(learnt, "PATIENCE", 0.01)
-    without = diagnosed(graders, WRONG, shelf)
-    holding = sqlite3.connect(files(shelf)[0])
+def test_a_file_that_another_process_does_not_let_go_of_is_done_without(graders, cache, monkeypatch):
+    monkeypatch.setattr(behaviour_cache, "PATIENCE", 0.01)
+    without = diagnosed(graders, WRONG, cache)
+    holding = sqlite3.connect(files(cache)[0])
     holding.execute("BEGIN EXCLUSIVE")
-    assert diagnosed(graders, WRONG, shelf) == without
+    assert diagnosed(graders, WRONG, cache) == without
     holding.close()
     without_runs(monkeypatch)  # and it is still whole
-    assert diagnosed(graders, WRONG, shelf) == without
+    assert diagnosed(graders, WRONG, cache) == without
 
 
-def test_what_was_not_used_for_longest_goes(shelf, monkeypatch):
-    monkeypatch.setattr(learnt, "LARGEST", 250_000)
-    shelf.folder.mkdir()
+def test_what_was_not_used_for_longest_goes(cache, monkeypatch):
+    monkeypatch.setattr(behaviour_cache, "LARGEST", 250_000)
+    cache.folder.mkdir()
     for used in (100, 200, 300):
-        path = shelf.folder / f"{used}.sqlite"
+        path = cache.folder / f"{used}.sqlite"
         path.write_bytes(b"." * 100_000)
         os.utime(path, (used, used))
-    shelf.of("attention", SEED)
-    left = [path.stem for path in files(shelf)]
+    cache.of("attention", SEED)
+    left = [path.stem for path in files(cache)]
     assert len(left) == 3 and "100" not in left
 
 
-def test_only_single_mistakes_are_kept(graders, shelf):
-    kept = shelf.of("attention", SEED)
+def test_only_single_mistakes_are_kept(graders, cache):
+    kept = cache.of("attention", SEED)
     behaviours = Behaviours(BANK, graders, SEED, kept)
     behaviours.of([BANK["no-scale"], BANK["mask-ignored"]]).at("test_weights")
     assert not kept.new

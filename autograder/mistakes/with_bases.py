@@ -10,7 +10,7 @@ from .bank import Bank, Mistake, bank, right_answer
 from .hypotheses import Hypothesis, composed, right
 
 
-def standing_on(exercise: str, own: Sequence[str], bases: Mapping[str, Sequence[str]]) -> Hypothesis | None:
+def with_bases(exercise: str, own: Sequence[str], bases: Mapping[str, Sequence[str]]) -> Hypothesis | None:
     """The course's answer to an exercise with its `own` mistakes, on `bases` with theirs, if any, all by their ids.
 
     None if one of them is no edit in a bank, or if they do not fit together.
