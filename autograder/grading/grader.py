@@ -71,8 +71,8 @@ class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
     Use it as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one; see
-    `start.started_grader`. `learnt` is a folder that caches what mistakes do under the checks (mistakes/behaviour_cache.py);
-    without it, each process finds that out again. Raises SandboxError if there is no sandbox.
+    `start.started_grader`. `learnt` is the folder in which mistakes/behaviour_cache.py caches what mistakes do under
+    the checks; without it, each process finds that out again. Raises SandboxError if there is no sandbox.
     """
 
     def __init__(self, parent: WarmParent | None = None, learnt: Path | None = None) -> None:

@@ -1,17 +1,44 @@
 """Names the mistakes behind a student's failed checks: those that give the same values as the student's code.
 
-A mistake is graded like a submission, on the same inputs. It explains a failed check if it fails that check in the same
-way: with the same returned values, which no right answer gives, and the same errors. It is ruled out by a check that
-it fails and the student passed.
+A mistake is graded like a submission, on the same inputs (`behaviour.py`). It explains a failed check if it fails that
+check in the same way: with the same returned values, which no right answer gives, and the same errors (`evidence.py`).
+It is ruled out by a check that it fails and the student passed.
 
-First each mistake is tried alone. If none explains all that failed, several are tried at once: mistakes are edits of a
-right answer, so their edits are made together (`hypotheses.composed`). Which ones may go together follows from what
-each does alone: where only one of them acts, the student's code must do what that one does. If several combinations
-explain everything, only what they have in common is named. What should be refused and is not shows whatever else is
-wrong, so that is settled first, and one or two others are looked for beside it.
+A diagnosis asks the following questions in this order, from the cheapest and surest to the dearest and vaguest. The
+first that explains every failed check ends the search.
 
-If something stays unexplained, because nobody has written down that mistake, what explains the rest is named, as long
-as the student does all that it does wherever it acts. If nothing can be named, the place is told (`fault_location`).
+1. **Is it one mistake?** (`Search._alone`) Each mistake of the bank is tried alone, then those of a softmax of the
+   student's own, if their text takes an exponential. Checks that rule out most mistakes per second come first (`Odds`).
+   Where one mistake explains everything that the checks saw, it may still hide a second, which shows in the student's
+   answers to what comes after the point where a check ended: pairs with it are tried (`_beside`).
+2. **Can more be seen at all?** If one line of the student's ends every check that failed, what lies behind it is not
+   seen, so no combination is tried (`_stops_everywhere`); what explains most is named.
+3. **Is it several mistakes together?** (`_together_by_all_means`) Mistakes are edits of a right answer, so their edits
+   are made together (`hypotheses.composed`). First the student's code is asked all that the failed checks ask of a
+   right answer, since these answers tell combinations apart that a check, which ends early, does not:
+   a. two, of which one gives all of the student's first wrong answers and so hides the other: asking a few requests of
+      each pair is cheaper than whole checks of each mistake (`_one_that_hides_another`);
+   b. if something is accepted that should be refused, which shows whatever else is wrong: this, with one or two others
+      beside it (`_together_with`);
+   c. else pairs, then triples, that may explain everything, judged by what each mistake does alone: where only one of
+      them acts, the student must do what that one does (`cover.py`). The most promising come first.
+   If that finds nothing, or the student's code cannot be asked, b and c are tried with what the checks saw. If several
+   combinations explain everything, only what they have in common is named. After `TRIED` combinations a search ends
+   and names none of them.
+4. **Does something explain a part?** Nobody may have written down one of the mistakes. What explains some checks whole
+   is named, and also what explains most of what it fails (`_partly`), greedily (`_best`).
+5. **What is certain without a search?** Checks that are still unexplained may be explained by facts: what errors,
+   parameters and the text say (`facts.py`), one factor in all of the output (`output_factor.py`), or, where the first
+   wrong step of attention suggests it, in all scores or weights (`attention_factor.py`). Where there are facts,
+   questions 1 to 4 are asked once more without the checks and parameters that they explain (`Diagnostician._beside`).
+6. **Where is it, at least?** If nothing has a name, the location is given, if it is certain: one line or few kinds of
+   checks (`fault_location.py`), else the first wrong step of attention (`checks/steps.py`).
+
+Each name then gets the student's line, if it is certain (`student_line.py`). It gets its price if the named mistakes
+alone do all that the student's code does, and do not hide what else may be wrong (`prices.py`, `uninformative.py`).
+Without a known mistake, the answer gets a fingerprint instead, so that an instructor may name it (`fingerprint.py`).
+What follows is up to `grading/blame.py`: mistakes in other exercises that this one uses (`with_bases.py`), and one edit
+that makes the answer right (`repair.py`).
 """
 
 from __future__ import annotations
