@@ -21,7 +21,7 @@ from pathlib import Path
 from autograder import course
 from autograder.demo import run
 from autograder.grading.store import Store
-from autograder.report import class_report, standing
+from autograder.report import class_report, gradebook_marks
 from autograder.verdict import Check, Diagnosis, Outcome, Verdict
 
 ASSIGNMENT = "02_queries_keys_values"
@@ -126,7 +126,7 @@ def write_report(folder):
     """Write the report of the verdicts in `folder`, and print what that took; a process of its own, for its memory."""
     before = peak()
     assignment, store = course.find_assignment(ASSIGNMENT), Store(folder)
-    roster = standing.of_verdicts(assignment, store.each(ASSIGNMENT))
+    roster = gradebook_marks.of_verdicts(assignment, store.each(ASSIGNMENT))
     class_report.write(folder, assignment, store.each(ASSIGNMENT), roster)
     print(json.dumps({"before": before, "peak": peak(), "cpu": time.process_time()}))
 

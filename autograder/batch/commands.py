@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..grading.trials import Trial
     from ..nbgrader.runs import NbgraderCourse
     from ..report.class_text import ClassTable
-    from ..report.standing import Standing
+    from ..report.gradebook_marks import Standing
     from ..submission.read import StrPath
     from ..verdict import Outcome, Verdict
     from .run import Batch, Engine, Recorder
@@ -120,7 +120,7 @@ def _print_class(
     """Print the table, the summary, who gains or loses, and what waits; keep the whole list of changes in reports/."""
     from ..grading.store import write
     from ..report import class_text, regrade
-    from ..report.standing import again_sentence, blank_sentence, waiting_sentence
+    from ..report.gradebook_marks import again_sentence, blank_sentence, waiting_sentence
 
     if as_json:
         print(regrade.as_json(batch.changes), end="\n" if batch.changes else "")
@@ -233,8 +233,8 @@ def report_class(
     from ..nbgrader.members import roster_of
     from ..nbgrader.runs import NbgraderCourse
     from ..report import class_report as reports
+    from ..report.gradebook_marks import again_sentence, totals_sentence, waiting_sentence
     from ..report.outcome_text import name_of
-    from ..report.standing import again_sentence, totals_sentence, waiting_sentence
     from . import feedback_pool
 
     results = Store(root)

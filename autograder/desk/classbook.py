@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from .. import course
 from ..grading.store import Store
-from ..report.standing import due_with
+from ..report.gradebook_marks import due_with
 
 FRESH = 3.0  # seconds for which what was read is not read again
 

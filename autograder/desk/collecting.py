@@ -26,7 +26,7 @@ from ..lms import handins
 from ..lms import roster as rosters
 from ..lms.handins import Collected, shown
 from ..nbgrader.runs import NbgraderCourse
-from ..report.standing import due_with
+from ..report.gradebook_marks import due_with
 from ..submission import files, read
 from ..submission.times import time_of
 from . import counting

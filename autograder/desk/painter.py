@@ -18,7 +18,7 @@ from .. import course
 from ..batch.processes import without_interrupts
 from ..grading.store import Store, as_data, graded_from
 from ..report import feedback_page
-from ..report.standing import GradedNotebook, Mark, Standing
+from ..report.gradebook_marks import GradedNotebook, Mark, Standing
 from ..submission.read import read_notebook
 from ..submission.restore import restore
 from ..submission.written import empty, unanswered

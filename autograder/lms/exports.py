@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ..intake.people import Roster, Student
     from ..intake.tables import Table
     from ..nbgrader.runs import NbgraderCourse
-    from ..report.standing import Standing
+    from ..report.gradebook_marks import Standing
     from ..verdict import Verdict
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # of every file in a zip, so that equal content gives equal bytes

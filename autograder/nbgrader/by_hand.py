@@ -27,7 +27,7 @@ from .pictures import Pictures, Room
 from .safe_markdown import with_formulas
 
 if TYPE_CHECKING:
-    from ..report.standing import Mark, Member, Roster
+    from ..report.gradebook_marks import Mark, Member, Roster
     from ..submission.read import StrPath
     from ..submission.restore import RestoredCell
     from ..submission.written import ReleasedCell

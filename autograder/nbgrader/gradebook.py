@@ -31,7 +31,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 
 from ..errors import DISK, NotRecorded
-from ..report.standing import due_with
+from ..report.gradebook_marks import due_with
 from ..submission import files
 from ..submission.answers import answers_of, unchanged
 from ..submission.restore import restore

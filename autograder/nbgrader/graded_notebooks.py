@@ -21,7 +21,7 @@ from nbgrader.api import (
 from sqlalchemy import select
 
 from .. import course
-from ..report.standing import GradedNotebook, Standing, due_with
+from ..report.gradebook_marks import GradedNotebook, Standing, due_with
 from .standings import mark_of
 
 if TYPE_CHECKING:

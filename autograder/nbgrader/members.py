@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nbgrader.api import MissingEntry, Student, SubmittedAssignment, SubmittedNotebook
 from sqlalchemy import select
 
-from ..report.standing import Member, Roster
+from ..report.gradebook_marks import Member, Roster
 from . import changing
 from .standings import standings
 

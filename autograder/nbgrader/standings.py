@@ -16,7 +16,7 @@ from nbgrader.api import (
 )
 from sqlalchemy import and_, func, select
 
-from ..report.standing import Mark, Standing, due_with
+from ..report.gradebook_marks import Mark, Standing, due_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

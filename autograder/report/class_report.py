@@ -24,10 +24,10 @@ from ..groups.grouping import Group, Grouping
 from ..groups.names import is_unnamed
 from ..submission.read import StrPath
 from ..verdict import FULL, LEVELS, Check, Outcome, Verdict
-from . import measured, outcome_text, standing
+from . import gradebook_marks, measured, outcome_text
+from .gradebook_marks import Mark, Member, Roster
 from .outcome_text import NOT_STARTED, STATUS, points
 from .pages import environment
-from .standing import Mark, Member, Roster
 
 BARS = ("0", "under ¼", "¼ to ½", "½ to ¾", "over ¾", "full")
 TENTHS = 10  # bars of the whole assignment
@@ -76,7 +76,7 @@ def _made(
     """(the report, the pictures by exercise)."""
     if roster is None:
         verdicts = list(verdicts)
-        roster = standing.of_verdicts(assignment, verdicts)
+        roster = gradebook_marks.of_verdicts(assignment, verdicts)
     headline, mistakes, groups = Headline(roster), Mistakes(), Grouping()
     exercises = [ExerciseTally(exercise) for exercise in assignment.exercises]
     people = {one.student: Person(number, one) for number, one in enumerate(roster.members, 1)}
@@ -180,7 +180,7 @@ class Headline:
             "missing": self.roster.missing,
             "waiting": sorted(waiting.items(), key=lambda one: (-one[1], one[0])),
             "waits": sum(waiting.values()),
-            "late": [(one, standing.duration(one.late)) for one in handed_in if one.late],
+            "late": [(one, gradebook_marks.duration(one.late)) for one in handed_in if one.late],
             "reasons": [{"text": STATUS[s], "who": self.reasons[s]} for s in STATUS if s in self.reasons],
         }
 
@@ -431,7 +431,7 @@ def student_row(
         "cells": cells,
         "by_hand": [hand_cell(one.mark(cell)) for cell in roster.by_hand],
         "total": one.standing.total() if one.standing else f"0 / {points(roster.max_score)}",
-        "late": standing.duration(one.late) if one.late else "",
+        "late": gradebook_marks.duration(one.late) if one.late else "",
         "penalty": one.penalty,
     }
 

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from .. import course
 from ..verdict import FULL, Outcome, Verdict
+from .gradebook_marks import Mark, Standing
 from .outcome_text import NOT_STARTED, STATUS, name_of, points
-from .standing import Mark, Standing
 
 MOST_ROWS = 100  # rows of the table on a terminal, at most
 

@@ -19,9 +19,9 @@ from markupsafe import Markup
 from .. import course
 from ..verdict import CATEGORIES, Check, Outcome, Verdict
 from . import lesson as lessons
+from .gradebook_marks import GradedNotebook, Mark, duration
 from .outcome_text import NOT_STARTED, by_checks_alone, code_spans, failures, measured, name_of, points, said_of
 from .pages import environment
-from .standing import GradedNotebook, Mark, duration
 
 NOT_ANSWERED = "no answer"
 EMPTY = "the cell for it is empty: a person looks whether you answered in another one"

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from ..verdict import CHECKS, PRICES, Check, Outcome, Verdict
+from .gradebook_marks import Standing
 from .outcome_text import STATUS, name_of, points
-from .standing import Standing
 
 MOST = 20  # changes that a terminal shows, at most
 MOST_CHECKS = 12  # and checks

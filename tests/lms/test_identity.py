@@ -22,7 +22,7 @@ from autograder.intake import layouts, tables
 from autograder.intake.people import Student
 from autograder.lms import commands, exports, roster
 from autograder.nbgrader.runs import NbgraderCourse
-from autograder.report.standing import Mark, Standing
+from autograder.report.gradebook_marks import Mark, Standing
 
 NOTEBOOK = f"{ASSIGNMENT}.ipynb"
 NBSP = "\N{NO-BREAK SPACE}"

@@ -22,7 +22,7 @@ from autograder.intake import tables
 from autograder.intake.people import Student
 from autograder.lms import exports, roster
 from autograder.report import results_json
-from autograder.report.standing import Mark, Standing
+from autograder.report.gradebook_marks import Mark, Standing
 from autograder.verdict import Check, Diagnosis, Outcome, Verdict
 
 WHO = {"ada": ("Ada", "Lovelace", "ada@example.org")}

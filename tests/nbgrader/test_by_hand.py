@@ -7,7 +7,7 @@ from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 
 from autograder import course
 from autograder.nbgrader import by_hand, pictures
-from autograder.report.standing import Mark, Member, Roster, Standing
+from autograder.report.gradebook_marks import Mark, Member, Roster, Standing
 
 QUESTION = "question-three-matrices"
 ANSWER = (

@@ -21,7 +21,7 @@ from autograder.grading.store import Store
 from autograder.nbgrader import swapping
 from autograder.nbgrader.runs import NbgraderCourse
 from autograder.nbgrader.standings import standings
-from autograder.report.standing import duration
+from autograder.report.gradebook_marks import duration
 
 NOT_BUILT = "has changed since it was built"
 WRONG = "def normalise(x):\n    return (x - x.mean()) / x.var(correction=0).sqrt()\n"  # refuses no matrix

@@ -13,7 +13,7 @@ import pytest
 
 from autograder.groups.grouping import grouped
 from autograder.report import class_report
-from autograder.report.standing import Mark, Member, Roster, Standing, of_verdicts
+from autograder.report.gradebook_marks import Mark, Member, Roster, Standing, of_verdicts
 from autograder.verdict import Check, Diagnosis, Outcome, Verdict, without_grade
 
 CODE = [("ada", "def one(): <b>")]

@@ -8,7 +8,7 @@ import pytest
 from autograder import course
 from autograder.report import feedback_page
 from autograder.report.feedback_page import ShownCell
-from autograder.report.standing import GradedNotebook, Mark, Standing
+from autograder.report.gradebook_marks import GradedNotebook, Mark, Standing
 from autograder.verdict import Check, Diagnosis, Outcome, Verdict, rejected
 
 LESSON = course.find_assignment("02")
