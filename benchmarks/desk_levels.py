@@ -11,7 +11,7 @@ import random
 import statistics
 
 from autograder import course
-from autograder.desk import telling
+from autograder.desk import disclosure
 from autograder.grading.seeds import new_seed
 from autograder.grading.start import started_grader
 from autograder.mistakes.bank import right_answer
@@ -86,11 +86,11 @@ def climb(outcomes, start, worth, chance):
 
 
 def by_points(outcome):
-    return telling.told(outcome, "points")["score"]
+    return disclosure.told(outcome, "points")["score"]
 
 
 def by_place(outcome):
-    told = telling.told(outcome, "place")
+    told = disclosure.told(outcome, "place")
     return told["score"], -len((told["place"] or "").split())
 
 
@@ -98,7 +98,7 @@ def follow(outcomes, start, chance):
     """The same if the choice is changed that is named; where none is, by points."""
     now, read = start, 1
     while not outcomes[now].full:
-        names = [name["id"] for name in telling.told(outcomes[now], "names")["names"]]
+        names = [name["id"] for name in disclosure.told(outcomes[now], "names")["names"]]
         known = [NAMED[name] for name in names if NAMED.get(name) in now]
         if not known:
             rest = climb(outcomes, now, by_points, chance)

@@ -15,10 +15,10 @@ from ..report import lesson
 from ..submission.read import read_notebook
 from ..submission.restore import restore
 from ..verdict import STOPPED, Verdict
-from . import telling
+from . import disclosure
+from .disclosure import Told
 from .record import DONE, Attempt, owner_of
 from .settings import RECEIVED
-from .telling import Told
 
 if TYPE_CHECKING:
     from ..report.lesson import Blank
@@ -66,11 +66,11 @@ def known(desk: Desk, attempt: Attempt) -> list[Told]:
     """What may be told of the exercises of an attempt so far, with the names that the instructor has given since."""
     if attempt.state != DONE:
         early = desk.queue.outcomes(attempt.id).values() if desk.queue else ()
-        return in_order(attempt, [telling.told(o, attempt.level, attempt.withheld) for o in early])
+        return in_order(attempt, [disclosure.told(o, attempt.level, attempt.withheld) for o in early])
     verdict = verdict_of(desk, attempt)
     if verdict is None:
         return []
-    return [telling.told(outcome, attempt.level, attempt.withheld) for outcome in verdict.exercises]
+    return [disclosure.told(outcome, attempt.level, attempt.withheld) for outcome in verdict.exercises]
 
 
 def in_order(attempt: Attempt, told: Sequence[Told]) -> list[Told]:
@@ -153,7 +153,7 @@ def blank_in(record: Record, sha256: str, assignment: course.Assignment) -> tupl
 def changes(desk: Desk, attempt: Attempt, now: Sequence[Told]) -> list[str]:
     """What changed since the person's attempt before, as sentences: of a whole notebook, the whole one before."""
     before = desk.record.before(attempt)
-    return telling.changes(known(desk, before), now) if before else []
+    return disclosure.changes(known(desk, before), now) if before else []
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
 from . import deliveries, instructor, logs, released, server
 from .app import make_app
-from .classbook import ClassBook
 from .desk import Desk
 from .doors import maintaining, opening
-from .me import MeDoor
+from .doors.single_user import SingleUserDoor
+from .gradebook_reader import GradebookReader
 from .painter import Painter
 from .queue import Grading, Queue
 from .record import Record
@@ -51,7 +51,7 @@ def run(options: Any, device: str) -> int:
     host, port = listener.getsockname()[:2]
     with opened(runs, options, device) as desk, contextlib.ExitStack() as stack:
         if options.me:
-            door = MeDoor(port)
+            door = SingleUserDoor(port)
             desk.doors, desk.guard, desk.title = [door], door.sessions, "Your course"
             where = door.address
         else:
@@ -109,7 +109,7 @@ def opened(runs: NbgraderCourse, options: Any, device: str) -> Iterator[Desk]:
     with contextlib.ExitStack() as stack:
         record = Record(database_of(root, gradebook, options))
         stack.callback(record.close)
-        book = ClassBook(root, gradebook)
+        book = GradebookReader(root, gradebook)
         stack.callback(book.close)
         painter = Painter()
         stack.callback(painter.close)

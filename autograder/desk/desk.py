@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .classbook import ClassBook
+    from .gradebook_reader import GradebookReader
     from .painter import Painter
     from .queue import Queue
     from .record import Record
@@ -26,7 +26,7 @@ class Desk:
 
     root: Path
     record: Record
-    book: ClassBook
+    book: GradebookReader
     settings: Callable[[str], Settings]
     queue: Queue | None = None
     painter: Painter | None = None

@@ -1,4 +1,4 @@
-"""Makes the desk's pages. What may be told in them is decided in `telling.py` alone."""
+"""Makes the desk's pages. What may be told in them is decided in `disclosure.py` alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from .. import course
 from ..report import pages
-from . import answers, handing, telling
+from . import answers, disclosure, handing
 from .record import DONE, Attempt, owner_of
 from .settings import RECEIVED
 from .visitors import FORM_TOKEN, INSTRUCTOR
@@ -115,7 +115,7 @@ def rows(record: Record, attempts: Sequence[Attempt]) -> list[Row]:
         if before is None and told:
             before = record.before(attempt)
         known: Any = before.told if before else []
-        found.append(Row(attempt, telling.total(told), telling.changes(known or [], told)))
+        found.append(Row(attempt, disclosure.total(told), disclosure.changes(known or [], told)))
     return found
 
 
@@ -126,7 +126,7 @@ def attempt(desk: Desk, token: str, visitor: Visitor, attempt: Attempt) -> Page:
     if attempt.state == DONE and attempt.level != RECEIVED and desk.painter is not None:
         verdict = answers.verdict_of(desk, attempt)
         assert verdict is not None
-        may_be_told = telling.limited_verdict(verdict, attempt.level, attempt.withheld)
+        may_be_told = disclosure.limited_verdict(verdict, attempt.level, attempt.withheld)
         above = environment().get_template("above.html.j2").render(desk=desk, **about)
         data, graded = desk.record.content(attempt.sha256), desk.record.graded(attempt.id)
         if made := desk.painter.page(attempt, may_be_told, graded, data, above):

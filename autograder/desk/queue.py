@@ -27,7 +27,7 @@ from ..grading.store import Store
 from ..groups import names
 from ..groups.names import is_unnamed
 from ..verdict import CREDIT, FULL, Graded, Outcome, Verdict, settled
-from . import telling
+from . import disclosure
 from .logs import Log
 from .record import LEASE, Attempt, Record
 
@@ -257,7 +257,7 @@ class Queue:
         if attempt is None:
             return
         named = self.named(graded.verdict, engine)
-        told = [telling.told(outcome, attempt.level, attempt.withheld) for outcome in named.exercises]
+        told = [disclosure.told(outcome, attempt.level, attempt.withheld) for outcome in named.exercises]
         again = not (graded.final or task.alone)
         if not self.record.finish(attempt.id, self.name, graded, told, again):
             self.log.warning("another desk has graded %s meanwhile", attempt.id)

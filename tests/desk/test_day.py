@@ -29,7 +29,7 @@ from desk_browser import code_of, notebook
 from nbgrader.api import Gradebook
 from selenium.webdriver.common.by import By
 
-from autograder.desk import classbook
+from autograder.desk import gradebook_reader
 from autograder.desk.record import Record
 from autograder.nbgrader import desk_cell
 from autograder.nbgrader.runs import NbgraderCourse
@@ -160,7 +160,7 @@ def test_the_instructor_sees_both_and_names_a_mistake(running, place, browser, r
 def test_grades_are_what_the_desk_has_said(running, place, record):
     with Gradebook(f"sqlite:///{place}/gradebook.db") as book:
         book.update_or_create_assignment(NAME, duedate=datetime.now(UTC).replace(tzinfo=None))
-    time.sleep(classbook.FRESH)  # the desk looks no more often
+    time.sleep(gradebook_reader.FRESH)  # the desk looks no more often
     status, said = hand_in(running, place, "bela", "right")
     assert status == 403 and "was due on" in said["error"]
     told = {who: sum(one["score"] for one in answered(record, who)) for who in ("ada", "bela")}

@@ -19,8 +19,8 @@ from small_course import NAME
 from autograder import course
 from autograder.desk import deliveries, instructor, overview
 from autograder.desk.app import make_app
-from autograder.desk.classbook import ClassBook
 from autograder.desk.desk import Desk
+from autograder.desk.gradebook_reader import GradebookReader
 from autograder.desk.overview import GONE, OPEN, STAYED
 from autograder.desk.queue import Grading
 from autograder.desk.record import DONE
@@ -81,7 +81,7 @@ class Queue:
 
 @pytest.fixture
 def desk(place, record, grader):
-    book = ClassBook(place, f"sqlite:///{place / 'gradebook.db'}")
+    book = GradebookReader(place, f"sqlite:///{place / 'gradebook.db'}")
     desk = Desk(place, record, book, lambda name: Settings(), doors=[Header()], guard=Guard())
     yield desk
     book.close()

@@ -11,9 +11,9 @@ from doors import Place
 from lti_place import LtiPlace
 from lti_platform import USERS
 
-from autograder.desk.classbook import ClassBook
 from autograder.desk.doors import delivering, maintaining, opening
 from autograder.desk.doors.opening import Where
+from autograder.desk.gradebook_reader import GradebookReader
 from autograder.errors import CourseError, UsageError
 from autograder.grading.store import Store
 from autograder.intake.people import Roster, Student
@@ -119,7 +119,7 @@ def test_the_roster_from_the_platform(tmp_path, platform, capsys):
     runs = NbgraderCourse(tmp_path)
     place = LtiPlace(tmp_path, platform)
     place.students.clear()
-    book = ClassBook(tmp_path, runs.directory.db_url)
+    book = GradebookReader(tmp_path, runs.directory.db_url)
     registered = [platform.registration()]
     found = opening.open_doors(
         config(lti=registered), place.record, lambda: opening.roster_of(book), False, Where("https://desk.test", "/")
@@ -179,7 +179,7 @@ def test_points_that_may_be_delivered(tmp_path):
 def test_the_gradebooks_roster(tmp_path):
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
     runs = NbgraderCourse(tmp_path)
-    book = ClassBook(tmp_path, runs.directory.db_url)
+    book = GradebookReader(tmp_path, runs.directory.db_url)
     assert list(opening.roster_of(book)) == []  # there is no gradebook yet
     with runs.gradebook() as gradebook:
         gradebook.update_or_create_student("ada", first_name="Ada", email="ada@example.org", lms_user_id="7")

@@ -209,10 +209,10 @@ def test_what_was_measured_is_stored_and_nothing_else_is_taken_for_it():
 
 
 def test_the_desk_tells_what_was_measured_only_where_it_tells_all():
-    from autograder.desk import settings, telling
+    from autograder.desk import disclosure, settings
 
     outcome = Outcome("MyModel", 1.0, 1.0, "graded", measured={"loss": 0.5, "bytes": 128})
-    told = {level: telling.limited(outcome, level) for level in (settings.POINTS, settings.NAMES, settings.ALL)}
+    told = {level: disclosure.limited(outcome, level) for level in (settings.POINTS, settings.NAMES, settings.ALL)}
     assert [found.measured for found in told.values()] == [{}, {}, {"loss": 0.5, "bytes": 128}]
 
 

@@ -16,11 +16,11 @@ from conftest import cell_of, load
 from autograder import course
 from autograder.desk import handing, instructor, released
 from autograder.desk.app import make_app, visitor_of
-from autograder.desk.classbook import ClassBook
 from autograder.desk.desk import Desk
 from autograder.desk.doors import links
 from autograder.desk.doors.people import People
 from autograder.desk.doors.personal import KeyDoor
+from autograder.desk.gradebook_reader import GradebookReader
 from autograder.desk.keys import PERSONAL, Keys
 from autograder.desk.painter import Painter
 from autograder.desk.queue import Grading, Queue
@@ -44,7 +44,7 @@ class OpenDesk:
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         runs = NbgraderCourse(place)
         self.record = Record(f"sqlite:///{place}/desk.db")
-        book = ClassBook(place, runs.directory.db_url)
+        book = GradebookReader(place, runs.directory.db_url)
         queue = Queue(self.record, Grading(place, 1, points={}))
         given = functools.partial(settings_of, {"Desk": settings})
         self.desk = Desk(place, self.record, book, given, queue, Painter())

@@ -12,7 +12,7 @@ from small_course import copy
 from autograder import course
 from autograder.batch import tasks
 from autograder.batch.tasks import Task
-from autograder.desk import telling
+from autograder.desk import disclosure
 from autograder.desk.record import Record, Rules
 from autograder.desk.visitors import Visitor
 from autograder.grading.grader import Grader
@@ -91,5 +91,5 @@ def grade_all(record, grader, credit="checks"):
         task = Task(attempt.student, attempt.id, data, attempt.assignment, attempt.seed, exercise=exercise)
         graded = tasks.grade(grader, task)
         graded = replace(graded, verdict=graded.verdict.credited(credit))
-        told = [telling.told(outcome, attempt.level) for outcome in graded.verdict.exercises]
+        told = [disclosure.told(outcome, attempt.level) for outcome in graded.verdict.exercises]
         assert record.finish(attempt.id, WORKER, graded, told)

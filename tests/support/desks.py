@@ -21,8 +21,8 @@ from conftest import ROOT, cell_of, load
 from autograder import course
 from autograder.desk import instructor
 from autograder.desk.app import make_app
-from autograder.desk.classbook import ClassBook
 from autograder.desk.desk import Desk
+from autograder.desk.gradebook_reader import GradebookReader
 from autograder.desk.painter import Painter
 from autograder.desk.queue import Grading, Queue
 from autograder.desk.record import Record
@@ -114,7 +114,7 @@ def desk_in(place, database=None, jobs=1, grades=False, base="/", scheduler=None
     runs = NbgraderCourse(place)
     given = {"Desk": settings}
     record = Record(database or f"sqlite:///{place}/desk.db")
-    book = ClassBook(place, runs.directory.db_url)
+    book = GradebookReader(place, runs.directory.db_url)
     queue = Queue(record, Grading(place, jobs, scheduler, points={}))
     desk = Desk(place, record, book, functools.partial(settings_of, given), queue, Painter(), base, [Believing()])
     with contextlib.ExitStack() as stack:

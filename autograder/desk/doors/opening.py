@@ -27,7 +27,7 @@ from .people import People
 from .personal import KeyDoor
 
 if TYPE_CHECKING:
-    from ..classbook import ClassBook
+    from ..gradebook_reader import GradebookReader
     from .lti import LtiDoor
 
 EXAMPLE = "https://desk.example.org/"
@@ -136,7 +136,7 @@ def for_instructor(opened: Opened, port: int) -> str:
     return links.for_instructor(opened.keys, opened.where.url if opened.where.origin else f"http://127.0.0.1:{port}/")
 
 
-def roster_of(book: ClassBook) -> Roster:
+def roster_of(book: GradebookReader) -> Roster:
     """The roster of the gradebook, with what doors may be told of a student."""
     if not book.is_there:
         return Roster([])

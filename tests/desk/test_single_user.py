@@ -22,7 +22,7 @@ from desks import NAME, Client, built, desk_in, handed_out, notebook, place
 from autograder import course
 from autograder.desk import command, server
 from autograder.desk.app import make_app
-from autograder.desk.me import MeDoor
+from autograder.desk.doors.single_user import SingleUserDoor
 from autograder.errors import UsageError
 
 NAVIGATES = {"sec-fetch-mode": "navigate", "sec-fetch-site": "none"}
@@ -30,7 +30,7 @@ NAVIGATES = {"sec-fetch-mode": "navigate", "sec-fetch-site": "none"}
 
 @pytest.fixture
 def door():
-    return MeDoor(8090)
+    return SingleUserDoor(8090)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a person is told of a verdict, at the level that the course sets. All pages and answers are made of this."""
+"""Decides what a student may see of a verdict, at the level that the course sets. Pages and answers show only this."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
-from .sessions import Sessions
-from .visitors import STUDENT, Refused, Visitor
+from ..sessions import Sessions
+from ..visitors import STUDENT, Refused, Visitor
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -23,7 +23,7 @@ HOSTS = ("127.0.0.1", "localhost")
 ME = Visitor("me", "me", "me", "", STUDENT)
 
 
-class MeDoor:
+class SingleUserDoor:
     """Lets in whoever has the token of the start's address, which other users of the machine do not.
 
     Other sites cannot come in by a name of theirs that leads to this machine: the `Host` must be one of HOSTS.

@@ -9,7 +9,7 @@ import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of
 
 from autograder import course
-from autograder.desk import answers, telling
+from autograder.desk import answers, disclosure
 from autograder.desk.settings import LEVELS
 from autograder.report import lesson
 from autograder.verdict import FACT, Check, Diagnosis, Outcome, Verdict
@@ -40,7 +40,7 @@ def stopped():
 
 
 def test_each_level_tells_more_and_none_the_checks_before_all():
-    told = {level: telling.told(wrong(), level) for level in LEVELS}
+    told = {level: disclosure.told(wrong(), level) for level in LEVELS}
     assert told["received"] == {
         "exercise": "attention",
         "max_score": 10.0,
@@ -68,24 +68,24 @@ def test_each_level_tells_more_and_none_the_checks_before_all():
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_page_of_a_level_is_made_of_what_may_be_told(level):
     verdict = Verdict("/submitted/ada/x.ipynb", [wrong(), stopped()], 123, "02")
-    text = telling.limited_verdict(verdict, level).to_json()
+    text = disclosure.limited_verdict(verdict, level).to_json()
     assert (SECRET in text) == (level == "all")
     assert "f1ng3r" not in text and "KeyError" not in text and "123" not in text and "submitted" not in text
     assert ("did not end" in text) == (level in ("place", "names", "all"))
-    assert (telling.limited_verdict(verdict, level).exercises == []) == (level == "received")
+    assert (disclosure.limited_verdict(verdict, level).exercises == []) == (level == "received")
 
 
 def test_what_could_not_be_graded_says_why_from_the_place_on():
-    assert "did not end within 10 s" not in telling.told(stopped(), "points")["sentence"]
-    assert telling.told(stopped(), "names")["sentence"] == (
+    assert "did not end within 10 s" not in disclosure.told(stopped(), "points")["sentence"]
+    assert disclosure.told(stopped(), "names")["sentence"] == (
         "`softmax`: 0 of 2 points, it ran too long: `softmax` was stopped: it did not end within 10 s."
     )
 
 
 def test_of_an_exercise_that_is_withheld_only_that_it_was_received():
-    assert telling.told(wrong(), "all", {"attention"})["sentence"] == "`attention` is received."
+    assert disclosure.told(wrong(), "all", {"attention"})["sentence"] == "`attention` is received."
     verdict = Verdict("", [wrong(), stopped()], 1, "02")
-    kept = telling.limited_verdict(verdict, "all", {"attention"})
+    kept = disclosure.limited_verdict(verdict, "all", {"attention"})
     assert [outcome.exercise for outcome in kept.exercises] == ["softmax"]
 
 
@@ -93,7 +93,7 @@ def test_what_changed_is_told_only_of_what_was_told():
     right = Outcome("attention", 10.0, 10.0, "graded", [Check("test_values", "values", 10.0, True, "right")])
 
     def changed(level, then=None):
-        return telling.changes([telling.told(wrong(), level)], [telling.told(right, then or level)])
+        return disclosure.changes([disclosure.told(wrong(), level)], [disclosure.told(right, then or level)])
 
     fixed = "; fixed: The mask is read the other way round."
     assert changed("names") == [f"`attention`: 4 → 10 of 10{fixed}"]
@@ -101,20 +101,20 @@ def test_what_changed_is_told_only_of_what_was_told():
     assert changed("received") == changed("received", "names") == changed("names", "received") == []
     other = wrong()
     other.diagnosis = [Diagnosis("no-scale", "The scores are not scaled.")]
-    said = telling.changes([telling.told(wrong(), "names")], [telling.told(other, "names")])
+    said = disclosure.changes([disclosure.told(wrong(), "names")], [disclosure.told(other, "names")])
     assert said == ["`attention`: fixed: The mask is read the other way round; new: The scores are not scaled."]
-    assert telling.changes([telling.told(wrong(), "names")], [telling.told(wrong(), "names")]) == []
+    assert disclosure.changes([disclosure.told(wrong(), "names")], [disclosure.told(wrong(), "names")]) == []
 
 
 @pytest.mark.parametrize("level", ["place", "names", "all"])
 def test_what_stopped_does_not_say_in_which_hidden_check_before_all_is_told(level):
     message = f"`softmax` was stopped: it did not end within 10 s, in the check “{SECRET}, “of all””."
     outcome = Outcome("softmax", 0.0, 2.0, "timeout", message=message)
-    kept = telling.limited_verdict(Verdict("", [outcome], 1, "02"), level).to_json()
-    said = str(telling.told(outcome, level))
+    kept = disclosure.limited_verdict(Verdict("", [outcome], 1, "02"), level).to_json()
+    said = str(disclosure.told(outcome, level))
     for text in (kept, said):
         assert "did not end within 10 s" in text and (SECRET in text) == (level == "all")
-    assert level == "all" or telling.told(outcome, level)["place"].endswith("did not end within 10 s.")
+    assert level == "all" or disclosure.told(outcome, level)["place"].endswith("did not end within 10 s.")
 
 
 QUOTING = [
@@ -130,24 +130,24 @@ def test_code_that_saw_hidden_inputs_cannot_have_them_quoted(id, message):
     """Shapes, numbers and names that code chooses at run time would carry inputs out to who hands in next."""
     outcome = Outcome("attention", 0.0, 2.0, "graded", diagnosis=[Diagnosis(f"fact-{id}", message, "w[saw]")])
     for text in (
-        str(telling.told(outcome, "names")),
-        telling.limited_verdict(Verdict("", [outcome], 1), "names").to_json(),
+        str(disclosure.told(outcome, "names")),
+        disclosure.limited_verdict(Verdict("", [outcome], 1), "names").to_json(),
     ):
         assert "14159" not in text and "w[saw]" in text
-    assert "14159" in str(telling.told(outcome, "all"))
+    assert "14159" in str(disclosure.told(outcome, "all"))
 
 
 def test_what_is_said_of_honest_sizes_stays():
     message = "What this line looks up has 12 places, and it asks for place 1024: they are counted from 0."
     outcome = Outcome("attention", 0.0, 2.0, "graded", diagnosis=[Diagnosis("fact-beyond-the-last", message)])
-    assert telling.told(outcome, "names")["names"][0]["message"] == message
+    assert disclosure.told(outcome, "names")["names"][0]["message"] == message
 
 
 def test_facts_that_quote_are_those_of_the_kit():
     from autograder.mistakes import facts
 
     text = Path(facts.__file__).read_text()
-    for id in telling.GENERAL:
+    for id in disclosure.GENERAL:
         assert f'Fact("{id.removeprefix(FACT)}"' in text
 
 

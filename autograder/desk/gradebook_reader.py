@@ -1,4 +1,4 @@
-"""What the gradebook says to the desk: which assignments are built, when they are due, who is on the roster."""
+"""Reads from the gradebook what the desk needs: which assignments are built, when they are due, and the roster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Person:
         return " ".join(filter(None, (self.first, self.last))) or self.student
 
 
-class ClassBook:
+class GradebookReader:
     """Reads the gradebook at `url`; where there is none yet, all assignments are there, and none has a due date.
 
     Raises SQLAlchemy's errors.
