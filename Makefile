@@ -11,7 +11,7 @@ TOOLS := $(VENV)/.tools
 export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup kernels demo desk test everything quick lowest newest build storyteller author-page site matrix pairs mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
+.PHONY: setup kernels demo desk test everything quick lowest newest build storyteller author-page site matrix pairs names mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
 
 demo: $(STAMP) packages
 	$(BIN)/autograder demo
@@ -124,6 +124,10 @@ matrix: $(STAMP) kernels
 # all pairs of each exercise's mistakes, under limits: which of them run away (hours), or of NN=03
 pairs: $(STAMP) kernels
 	$(BIN)/autograder doctor --pairs $(NN)
+
+# what the wrong answers of tests/strangers are named, and how often rightly: of all, or of EXERCISE=name; SEED=n repeats
+names: setup kernels
+	$(BIN)/python tests/support/strangers.py $(if $(EXERCISE),--exercise $(EXERCISE)) $(if $(SEED),--seed $(SEED))
 
 # right answers with one edit each, as reports/mutants.md: SAMPLE of each exercise, or of EXERCISE=name (all: hours)
 SAMPLE := 20

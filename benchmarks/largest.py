@@ -11,13 +11,17 @@ import argparse
 import contextlib
 import os
 import random
+import sys
 import threading
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch, as `autograder` itself does
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "support"))
+
 import measuring
 import psutil
+import strangers
 
 from autograder import course
 from autograder.doctor import pairs
@@ -28,7 +32,6 @@ from autograder.mistakes.name_check import cells_for
 SEED = 1
 EVERY = 0.05  # seconds between two looks at processes; the kernel keeps the most memory that each one had
 KINDS = ("asks", "grades", "sandbox")
-STRANGERS = Path(__file__).resolve().parent.parent / "tests" / "strangers"
 
 
 def main():
@@ -65,8 +68,8 @@ def answers_to(exercise):
         yield f"right: {style}", answer_path(exercise, style).read_text(encoding="utf-8")
     for mistake in bank(exercise).values():
         yield mistake.id, "\n\n\n".join(filter(None, (mistake.beside, mistake.source)))
-    for path in sorted((STRANGERS / exercise).glob("*.py")):
-        yield f"stranger: {path.stem}", path.read_text(encoding="utf-8")
+    for name, text in strangers.answers(exercise).wrong.items():
+        yield f"stranger: {name}", text
 
 
 def grade(exercise, answers, watch):

@@ -18,7 +18,7 @@ def add(commands: shared.Commands) -> None:
         " Nothing is written.",
         epilog="exit code: 0, or 2 if the folder cannot be used or the kit could not work",
     )
-    command.add_argument("folder", metavar="FOLDER", help="such as tests/strangers (its README.md says more)")
+    command.add_argument("folder", metavar="FOLDER", help="has a folder for each exercise")
     command.add_argument("--exercise", metavar="NAME", help="only the answers to this exercise, such as attention")
     command.add_argument("--format", choices=("text", "json"), default="text", help="json: one line per answer")
     command.add_argument("--seed", type=int, help="draw the inputs from this seed (default: a new one)")

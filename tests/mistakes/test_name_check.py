@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import ROOT
+import strangers
 
 from autograder import cli, course
 from autograder.errors import UsageError
@@ -91,7 +91,8 @@ def test_a_folder_that_is_not_there_is_said_to_be_missing(tmp_path):
 
 
 def test_the_strangers_can_be_read():
-    answers = answers_in(ROOT / "tests" / "strangers")
+    with strangers.unpacked() as folder:
+        answers = answers_in(folder)
     assert len(answers) >= 120 and {answer.exercise for answer in answers} <= course.exercises().keys()
 
 
