@@ -32,32 +32,32 @@ ENVIRONMENT = {
 }
 
 
-def build(folder):
-    """A course without students in `folder`, as `autograder build` leaves it."""
+def build(folder, names=()):
+    """A course without students in `folder`, as `autograder build` leaves it; `names`: some assignments, not all."""
     run.make_folder(ROOT, folder)
-    made = measuring.run([sys.executable, "-m", "autograder", "build"], folder, ENVIRONMENT)
+    made = measuring.run([sys.executable, "-m", "autograder", "build", *names], folder, ENVIRONMENT)
     if made.code:
         raise SystemExit(made.output)
     return folder
 
 
-def with_class(built, folder, number, kind="mixed", lessons=True, names=()):
+def with_class(built, folder, number, kind="mixed", bare=False, names=()):
     """A copy of a built course with `number` submissions, over the assignments in equal shares: its folder.
 
-    `lessons`: whether the notebooks hold the cells that only show. `names`: of some assignments, instead of all.
+    `bare`: notebooks that another grader can run, see `_bare`. `names`: of some assignments, instead of all.
     """
     shutil.copytree(built, folder)
-    for student, name, notebook in submissions(number, kind, lessons, names=names):
+    for student, name, notebook in submissions(number, kind, bare, names=names):
         path = folder / "submitted" / student / name / f"{name}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(notebook, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return folder
 
 
-def submissions(number, kind="mixed", lessons=True, first=0, names=()):
+def submissions(number, kind="mixed", bare=False, first=0, names=()):
     """(student, assignment, notebook) of every submission, the first of them number `first`."""
     known = course.assignments(ROOT)
-    releases = [(a, _release(a, lessons), _answers(a)) for a in (known[name] for name in names or known)]
+    releases = [(a, _release(a, bare), _answers(a)) for a in (known[name] for name in names or known)]
     for index in range(first, first + number):
         assignment, release, answers = releases[index % len(releases)]
         chance = random.Random(index)
@@ -71,11 +71,25 @@ def submissions(number, kind="mixed", lessons=True, first=0, names=()):
         yield student, assignment.name, run.fill_in(release, run.Student(student, "", expected, tuple(cells)))
 
 
-def _release(assignment, lessons):
+def _release(assignment, bare):
     path = ROOT / "release" / assignment.name / f"{assignment.name}.ipynb"
     notebook = json.loads(path.read_text(encoding="utf-8"))
-    if not lessons:
-        notebook["cells"] = [c for c in notebook["cells"] if "lesson" not in c["metadata"].get("tags", [])]
+    return _bare(assignment, notebook) if bare else notebook
+
+
+def _bare(assignment, notebook):
+    """Without the cells that only show, and with the course's own parts of earlier lessons in place of `bring(…)`.
+
+    This kit lends these parts where a submission lacks them. Another grader does not, so that all would be wrong there
+    that uses them.
+    """
+    lent = {cell.grade_id: course.answer_of(cell.source) for cell in assignment.cells if not cell.locked}
+    answered = {f"{exercise.grade_id}-solution" for exercise in assignment.exercises}
+    notebook["cells"] = [c for c in notebook["cells"] if "lesson" not in c["metadata"].get("tags", [])]
+    for cell in notebook["cells"]:
+        known = cell["metadata"].get("nbgrader", {})
+        if cell["cell_type"] == "code" and known.get("solution") and known["grade_id"] not in answered:
+            cell["source"] = lent[known["grade_id"]]
     return notebook
 
 

@@ -98,7 +98,7 @@ def compare(floor, grader, kind, options):
 
 def made(kind, number, first=0):
     """Tasks of submissions, as a worker gets them."""
-    for student, name, notebook in classes.submissions(number, kind, first=first):
+    for student, name, notebook in classes.submissions(number, kind, bare=True, first=first):
         yield tasks.Task(student, student, json.dumps(notebook).encode(), name, SEED)
 
 

@@ -8,6 +8,8 @@ import functools
 import importlib
 import inspect
 import io
+import json
+import os
 import warnings
 
 import pytest
@@ -17,6 +19,8 @@ from autograder.checks.proxies import Local, Submission
 from autograder.checks.source_text import Source
 
 SEED = 1
+SEED_VARIABLE = "BENCHMARK_SEED"  # of the inputs, for kernels
+FOUND = "checks: "  # what a test cell prints before the JSON of its checks
 
 
 class Here(Local):
@@ -32,8 +36,24 @@ class Here(Local):
 
 def score(exercise, namespace, cells, seed=SEED):
     """The points of one exercise."""
-    passed = {name for name in checks(exercise) if passes(exercise, name, namespace, cells, seed)}
-    return sum(points for name, (_, points) in checks(exercise).items() if name in passed)
+    return _points(exercise, found(exercise, namespace, cells, seed))
+
+
+def shown(exercise, namespace, cells):
+    """The points of one exercise, as the result of its test cell, which also prints why which checks failed."""
+    errors = found(exercise, namespace, cells, int(os.environ.get(SEED_VARIABLE, SEED)))
+    print(f"\n{FOUND}{json.dumps(errors)}")
+    return _points(exercise, errors)
+
+
+def found(exercise, namespace, cells, seed=SEED):
+    """{name of a check: why it failed, empty if it passed}, without what cannot be tried here, as for want of a GPU."""
+    errors = {name: error(exercise, name, namespace, cells, seed) for name in checks(exercise)}
+    return {name: text for name, text in errors.items() if text is not None}
+
+
+def _points(exercise, errors):
+    return sum(points for name, (_, points) in checks(exercise).items() if errors.get(name) == "")
 
 
 @functools.cache
@@ -50,18 +70,21 @@ def checks(exercise):
     return found
 
 
-def passes(exercise, name, namespace, cells, seed=SEED):
-    """Whether the code in `namespace` passes a check; one that is skipped, as for want of a GPU, carries no points."""
+def error(exercise, name, namespace, cells, seed=SEED):
+    """Why the code in `namespace` fails a check; empty if it passes, None if that cannot be tried here."""
     if not callable(namespace.get(exercise)):
-        return False
+        return f"there is no {exercise}"
     check, _ = checks(exercise)[name]
-    stderr = contextlib.redirect_stderr(io.StringIO())  # what stands there costs all points in stock nbgrader
+    stderr = contextlib.redirect_stderr(io.StringIO())  # what is written there costs all points in stock nbgrader
     with warnings.catch_warnings(), stderr:
         warnings.simplefilter("ignore")
+        submission = Submission(Here(namespace, cells))
+        fixtures = {"submission": submission, "draw": Draw(seed, f"{exercise}/{name}")}
         try:
-            submission = Submission(Here(namespace, cells))
-            check(submission, Draw(seed, f"{exercise}/{name}"))
+            check(**{taken: fixtures[taken] for taken in inspect.signature(check).parameters})
             submission.settle()
-        except (Exception, pytest.skip.Exception):
-            return False
-    return True
+        except pytest.skip.Exception:
+            return None
+        except Exception as problem:
+            return f"{type(problem).__name__}: {problem}"
+    return ""
