@@ -1,0 +1,120 @@
+"""What benchmarks compare is the same on both sides, and the pages name no program that is gone."""
+
+import json
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from conftest import ROOT
+
+from autograder import course
+from autograder.mistakes.bank import namespace_of, right_answer, styles_of
+from autograder.mistakes.name_check import cells_for
+from autograder.verdict import Check, Diagnosis, Outcome
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.md"))]
+NAMED = re.compile(r"benchmarks/(\w+\.\w+)(?:` of [0-9a-f]{8}\b)?")
+
+
+@pytest.fixture(autouse=True)
+def _beside_benchmarks(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_name_programs_that_are_there(page):
+    """Or the commit that they are in."""
+    text = page.read_text(encoding="utf-8")
+    gone = [found[0] for found in NAMED.finditer(text) if " of " not in found[0]]
+    assert [name for name in gone if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("exercise", ["causal_mask", "padding_mask", "check_softmax", "CharTokenizer", "learning_rate"])
+def test_right_answers_get_all_points_in_a_kernel(exercise):
+    """Some of their checks draw no inputs: they take `submission` alone."""
+    import plain
+
+    answers = right_answer(exercise), *(right_answer(exercise, style) for style in styles_of(exercise)[:1])
+    for answer in answers:
+        cells = [cell.source for cell in cells_for(exercise, answer)]
+        errors = plain.found(exercise, namespace_of("in a kernel", *cells), cells)
+        assert set(errors.values()) == {""}
+        assert (
+            plain.score(exercise, namespace_of("in a kernel", *cells), cells) == course.find_exercise(exercise).points
+        )
+
+
+@pytest.mark.parametrize("name", list(course.assignments(ROOT)))
+def test_a_notebook_for_another_grader_has_the_parts_of_earlier_lessons(name):
+    import classes
+
+    released, bare = (code_of(next(classes.submissions(1, "right", bare, names=[name]))[2]) for bare in (False, True))
+    brought = {part for text in released if text.startswith("bring(") for part in re.findall(r'"(\w+)"', text)}
+    assert brought <= {found for text in bare for found in course.defined_in(text)}
+    assert not [text for text in bare if text.startswith("bring(")]
+
+
+def code_of(notebook):
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def graded(score, *checks, **fields):
+    """The Outcome of an exercise of 4 points, with (whether it passed, why not) of its checks."""
+    made = [Check("test_a", "values", 4.0, passed, "", why) for passed, why in checks]
+    return Outcome("f", score, 4.0, **{"status": "graded", "checks": made, **fields})
+
+
+PRICED = {"diagnosis": [Diagnosis("no-scale", "")], "by_checks": 1.0, "by_prices": 2.0}
+
+
+@pytest.mark.parametrize(
+    "outcome, there, reason",
+    [
+        (graded(2.0, **PRICED), ({}, ""), "the prices of no-scale leave 2 here, and checks 1"),
+        (graded(0.0, status="timeout", message="It ran too long."), ({}, ""), "timeout here: It ran too long."),
+        (graded(4.0), (None, "no module plain"), "the test cell gets nothing there: no module plain"),
+        (graded(4.0), (None, ""), "the test cell said nothing there"),
+        (graded(4.0, (True, "")), ({"test_a": "NameError: g"}, ""), "test_a fails there: NameError: g"),
+        (graded(0.0, (False, "All wrong.")), ({"test_a": ""}, ""), "test_a fails here: All wrong."),
+    ],
+)
+def test_scores_that_differ_have_a_reason(outcome, there, reason):
+    import against_nbgrader
+
+    (found,) = against_nbgrader.reasons(outcome, there)
+    assert found.startswith(reason)
+
+
+def test_no_reason_is_made_up():
+    import against_nbgrader
+
+    assert list(against_nbgrader.reasons(graded(4.0, (True, "")), ({"test_a": ""}, ""))) == []
+
+
+def test_stocks_kernel_says_which_checks_failed(tmp_path):
+    import against_nbgrader
+    import plain
+
+    outputs = [
+        {
+            "output_type": "stream",
+            "name": "stdout",
+            "text": ["mine\n", f"{plain.FOUND}{json.dumps({'test_a': 'x'})}\n"],
+        },
+        {"output_type": "stream", "name": "stderr", "text": "a warning"},
+    ]
+    cell = {"metadata": {"nbgrader": {"grade_id": "f"}}, "outputs": outputs}
+    place = tmp_path / "autograded" / "ada" / "02"
+    place.mkdir(parents=True)
+    (place / "02.ipynb").write_text(json.dumps({"cells": [SimpleNamespace(metadata={}).__dict__, cell]}))
+    assert against_nbgrader.errors_there(tmp_path, "ada", "02", "f") == ({"test_a": "x"}, "a warning")
+
+
+def test_forged_are_exercises_of_one_notebook():
+    """In a process of its own, since it sets what a process has one of."""
+    program = "import forging; print(sorted({row[1] for row in forging.submissions()[0].values()}))"
+    run = [sys.executable, "-c", program]
+    done = subprocess.run(run, cwd=ROOT / "benchmarks", capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0 and "attention" in done.stdout and "KVCache" not in done.stdout, done.stderr
