@@ -214,7 +214,7 @@ def test_learns(submission: Submission, draw: Draw) -> None:
     """A text with rules is learnt: on text not seen before, the loss falls to what the rules leave to chance.
 
     The limits are 0.55 and 1.00 (a table of pairs: 1.39, copying: about 0). Of 250 right runs, in five styles, all
-    losses lay between 0.67 and 0.79, which is 6 standard deviations and more away (benchmarks/train_bands.py).
+    losses lay between 0.67 and 0.79, which is 6 standard deviations and more away.
     """
     learner(submission, draw)
     _, loss = learnt(submission, draw)
