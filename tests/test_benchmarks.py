@@ -1,6 +1,7 @@
 """What benchmarks compare is the same on both sides, and the pages name no program that is gone."""
 
 import json
+import logging
 import re
 import subprocess
 import sys
@@ -110,6 +111,25 @@ def test_stocks_kernel_says_which_checks_failed(tmp_path):
     place.mkdir(parents=True)
     (place / "02.ipynb").write_text(json.dumps({"cells": [SimpleNamespace(metadata={}).__dict__, cell]}))
     assert against_nbgrader.errors_there(tmp_path, "ada", "02", "f") == ({"test_a": "x"}, "a warning")
+
+
+def test_what_an_answer_logs_costs_nothing_in_stock(capsys):
+    """As torch does for a compiled answer, to the stderr that it found at its import."""
+    import plain
+
+    noise = logging.getLogger("noise")
+    noise.addHandler(handler := logging.StreamHandler(sys.stderr))
+    source = "def learning_rate(*args, **kwargs):\n    logging.getLogger('noise').warning('compiled again')\n"
+    namespace = {"logging": logging}
+    exec(source, namespace)
+    try:
+        assert plain.shown("learning_rate", namespace, [source]) == 0
+        printed, warned = capsys.readouterr()
+        assert plain.FOUND in printed and warned == ""
+        noise.warning("after it")
+        assert capsys.readouterr().err == "after it\n"
+    finally:
+        noise.removeHandler(handler)
 
 
 def test_forged_are_exercises_of_one_notebook():
