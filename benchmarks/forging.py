@@ -25,6 +25,7 @@ os.environ["PATH"] = os.path.dirname(os.path.abspath(sys.executable)) + os.paths
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import attacks  # noqa: E402
+import measuring  # noqa: E402
 import stock_nbgrader  # noqa: E402
 from conftest import ASSIGNMENT, cell_of, load  # noqa: E402
 from nbgrader.api import Gradebook  # noqa: E402
@@ -162,7 +163,7 @@ in the kernel) and against this kit, both in one run of `python benchmarks/forgi
 - {left_out} more attacks aim at this kit's own insides. They mean nothing to stock nbgrader and are not in the table;
   `tests/hostile/forging` holds them all, and `tests/sandbox/test_hostile.py` runs them.
 
-Python {python}, torch {torch}, IPython {ipython}, nbclient {nbclient}.
+Python {python}, torch {torch}, IPython {ipython}, nbclient {nbclient}; commit {commit}.
 """
 
 
@@ -170,7 +171,8 @@ def as_page(rows, stock, here, left_out, every):
     """The whole page, as Markdown; `every` is the number of attacks that there are to run."""
     versions = {n: importlib.metadata.version(n) for n in ("nbgrader", "ipykernel", "torch", "ipython", "nbclient")}
     run = sum(not name.startswith("(") for name in rows)
-    lines = [INTRODUCTION.format(**versions, left_out=left_out, run=run, every=every, python=platform.python_version())]
+    counts = {"left_out": left_out, "run": run, "every": every}
+    lines = [INTRODUCTION.format(**versions, **counts, python=platform.python_version(), commit=measuring.commit())]
     lines += ["| attack | it … | of | stock | here |", "|---|---|---|---|---|"]
     most = {e["metadata"]["nbgrader"]["grade_id"]: e["metadata"]["nbgrader"]["points"] for e in graded_cells()}
     for name, (tries, exercise, _) in rows.items():

@@ -141,11 +141,12 @@ def report(title, header, rows, *notes):
 
 
 def machine():
-    """Today, and what this machine is: `2026-01-31, 2 cores, 24 GB, Xeon, Linux 6.1, Python 3.11.2, torch 2.13.0`."""
+    """Today, the commit and this machine: `2026-01-31, 3f0c2a1b, 2 cores, 24 GB, Xeon, Linux 6.1, …, torch 2.13.0`."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     model = re.search(r"model name\s*:\s*(.*)", _text("/proc/cpuinfo"))
     parts = [
         datetime.date.today().isoformat(),
+        commit(),
         f"{len(os.sched_getaffinity(0))} cores",
         f"{memory:.0f} GB",
         model[1] if model else platform.machine(),
@@ -154,3 +155,10 @@ def machine():
         f"torch {importlib.metadata.version('torch')}",
     ]
     return ", ".join(parts)
+
+
+def commit():
+    """The commit that is measured, in eight digits; "no commit" outside of a repository."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--exclude=*", "--abbrev=8", "--dirty"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "no commit"
