@@ -303,9 +303,9 @@ class Workspace:
         for change in self.worlds[exercise].changes:
             if is_added and change.did == worlds.DEFINED:
                 continue
+            if exercise in self.not_again and change.did in (worlds.CHANGED, worlds.PATCHED):
+                continue
             found[change.did, self._where(exercise, change)].append(f"`{change.name}`")
-        if exercise in self.not_again:
-            found = {key: names for key, names in found.items() if key[0] not in (worlds.CHANGED, worlds.PATCHED)}
         lists = {key: {"names": listed(names), "exercise": exercise} for key, names in found.items()}
         notes = [NOTES[did].format(where=where, **lists[did, where]) for did, where in found]
         return [*notes, *([TOO_LONG.format(exercise=exercise)] if exercise in self.not_again else [])]

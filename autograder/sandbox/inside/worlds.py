@@ -358,7 +358,8 @@ def settle() -> None:
     for kind in vars(torch.optim).values():
         if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer):
             with contextlib.suppress(Exception):  # one that takes no such parameter
-                kind([torch.nn.Parameter(torch.zeros(1, 1))])
+                make: Any = kind
+                make([torch.nn.Parameter(torch.zeros(1, 1))])
     _owners()
 
 
@@ -485,7 +486,8 @@ def _are_same_names(before: Any, now: Any) -> bool:
 
 def _saved_by() -> object:
     """The hooks that are called for each tensor that is kept for gradients, or None."""
-    return torch._C._autograd._top_saved_tensors_default_hooks(True)
+    autograd: Any = vars(torch._C)["_autograd"]
+    return autograd._top_saved_tensors_default_hooks(True)
 
 
 def _settings() -> object:
@@ -517,7 +519,7 @@ def _state_of_container(thing: Any) -> State:
     room = base.__basicsize__ + POINTER * (len(slots) + has_dict + (kind.__weakrefoffset__ > 0))
     if kind.__module__ != "collections" and (kind.__basicsize__ > room or (base is object and kind.__itemsize__)):
         raise Unknown  # only its own code in C can see all that it holds
-    if base is not object and base.__len__(thing) > MOST_ITEMS:
+    if base is not object and vars(base)["__len__"](thing) > MOST_ITEMS:
         raise Unknown
     parts = () if base is object else CONTAINERS[base](thing)
     own = (kind, own_dict) if has_dict else (kind,)
