@@ -27,7 +27,7 @@ def main():
     rows, smaller = [], None
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         measuring.say("building the course ...")
-        built = classes.build(Path(folder) / "built")
+        built = classes.build(Path(folder) / "built", names)
         for size in map(int, options.sizes.split(",")):
             measuring.say(f"grading {size} submissions, and again ...")
             place = classes.with_class(built, Path(folder) / str(size), size, options.kind, names=names)

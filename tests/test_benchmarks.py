@@ -1,5 +1,7 @@
 """What benchmarks compare is the same on both sides, and the pages name no program that is gone."""
 
+import ast
+import importlib.util
 import json
 import logging
 import re
@@ -30,6 +32,14 @@ def test_pages_name_programs_that_are_there(page):
     text = page.read_text(encoding="utf-8")
     gone = [found[0] for found in NAMED.finditer(text) if " of " not in found[0]]
     assert [name for name in gone if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
+def test_what_a_benchmark_imports_is_there(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    assert [module for module in sorted(modules) if importlib.util.find_spec(module) is None] == []
 
 
 @pytest.mark.parametrize("exercise", ["causal_mask", "padding_mask", "check_softmax", "CharTokenizer", "learning_rate"])
