@@ -11,12 +11,9 @@ import functools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from .download import Download, is_notebook
 from .shapes import Place
-
-if TYPE_CHECKING:
-    from .layouts import Download
 
 
 @dataclass(frozen=True)
@@ -28,10 +25,6 @@ class Named:
 
     def __bool__(self) -> bool:
         return bool(self.students)
-
-
-def is_notebook(entry: Place) -> bool:
-    return ".ipynb" in entry[-1].lower()
 
 
 class Depths:

@@ -19,8 +19,9 @@ from zoneinfo import ZoneInfo
 from .. import course
 from ..errors import Unreadable, UsageError
 from ..intake import layouts, tables
+from ..intake.download import Download
 from ..intake.identity import FORGOTTEN, HIDDEN, PARTICIPANT, Keys, Noted, difference, first_difference, keys_in
-from ..intake.layouts import Download, HandIn, Owner, Place
+from ..intake.layouts import HandIn, Owner, Place
 from ..intake.matching import KEY, NAME, NOBODY, Match, Matcher
 from ..intake.people import joined, words
 from ..intake.proposing import proposed
