@@ -48,7 +48,6 @@ EXPORT = re.compile(r"assignment_\d+_export")  # the folder in Gradescope's arch
 MAX_METADATA = 64 * 2**20  # bytes: it holds the results of Gradescope's own autograder, too
 GROUPS = ("student_id", "name", "email", "lms_id", "participant", "late", "time")  # that a pattern may name
 
-DEEPEST = 5  # folders around those of students
 SAMPLE = 500  # names by which a system is recognised: those of a large class
 STAMP = 200  # bytes of a file with a time
 
