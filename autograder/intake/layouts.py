@@ -39,7 +39,7 @@ from ..submission import read
 from ..submission.times import day_comes_first, in_utc, time_of
 from . import messages, shapes
 from .depths import Depths, Named
-from .download import Download
+from .download import DEEPEST, Download
 from .identity import Keys, keys_of
 from .shapes import Place, Shape
 
