@@ -85,6 +85,7 @@ def tab_to(window, wanted, most=40):
     raise AssertionError(f"Tab does not lead there: {text(window)[:400]}")
 
 
+@pytest.mark.slow("one test of a browser is in each run")
 def test_by_keyboard(desk, window, file):
     """Only keys: log in, choose the assignment, hand in, and read; a first Tab offers to skip the navigation."""
     window.delete_all_cookies()
@@ -110,6 +111,7 @@ def test_by_keyboard(desk, window, file):
     assert outline != "none"
 
 
+@pytest.mark.slow("one test of a browser is in each run")
 def test_without_javascript(desk, tmp_path, file):
     with chromium(tmp_path / "profile", javascript=False) as window:
         log_in(window, desk.link("carl"))

@@ -30,7 +30,10 @@ from autograder.desk.doors.people import People
 from autograder.desk.sessions import Sessions
 from autograder.lms.roster import Roster
 
-pytestmark = pytest.mark.skipif(not chrome.BROWSER, reason="needs chromium")
+pytestmark = [
+    pytest.mark.skipif(not chrome.BROWSER, reason="needs chromium"),
+    pytest.mark.slow("it starts a browser, a platform and a desk"),
+]
 
 
 def certificate(folder):

@@ -15,7 +15,10 @@ from lab import EDIT, SAVE, TOKEN, hand_in, opened, output, run_all, server
 from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 
-pytestmark = pytest.mark.skipif(not BROWSER, reason="needs chromium")
+pytestmark = [
+    pytest.mark.skipif(not BROWSER, reason="needs chromium"),
+    pytest.mark.slow("it starts JupyterLab and Notebook 7"),
+]
 
 
 @pytest.fixture(scope="module")

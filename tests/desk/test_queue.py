@@ -146,6 +146,7 @@ def test_early_outcomes_arrive_before_the_verdict(place, handed_out):
     assert heard == [("tells", "causal_mask", 2.0)] and done == ["tells", "silent"]
 
 
+@pytest.mark.slow("it kills workers")
 def test_one_loop_holds_one_worker_and_killed_workers_lose_nothing(place, handed_out, monkeypatch):
     """While a hand-in loops, others are graded; then every worker is killed, and all is graded all the same."""
     with desk_in(place, jobs=2, grades=True) as desk:

@@ -274,6 +274,7 @@ class MyModel(nn.Module):
 """
 
 
+@pytest.mark.slow("it trains a model")
 def test_what_is_kept_outside_of_the_state_is_lost_halfway(grader, tmp_path):
     """In the sandbox, where the other process is another one."""
     path = tmp_path / "answer.py"
