@@ -42,6 +42,7 @@ def test_a_test_that_refuses_right_answers_gets_nothing(grader, exercise, kind):
     assert not any(one.has_price or one.line.startswith("torch.manual_seed") for one in outcome.diagnosis)
 
 
+@pytest.mark.slow("it builds some four thousand layers")
 @pytest.mark.parametrize("exercise", ["check_causal", "check_heads", "check_cross"])
 def test_a_right_test_builds_as_often_as_the_statement_says(grader, exercise):
     head, _, body = right_answer(exercise).partition(f"def {exercise}(candidate):\n")

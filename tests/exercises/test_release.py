@@ -2,6 +2,7 @@
 
 import ast
 import base64
+import functools
 import io
 import json
 import re
@@ -38,24 +39,33 @@ PICTURES = 130_000  # bytes of all stored pictures of a lesson, as they are in i
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory, grader):
-    """A course built afresh from source/, elsewhere."""
+def place(tmp_path_factory):
+    """A copy of the course of which nothing is built yet."""
     place = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "source", place / "source")
     shutil.copy(ROOT / "nbgrader_config.py", place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def built(place, grader):
+    """Builds an assignment from source/, once; returns the folder of that course."""
     runs = NbgraderCourse(place)
-    for name in ASSIGNMENTS:
+
+    @functools.cache
+    def build(name):
         runs.build(name)
         diagrams.store(runs, name, diagrams.pictures(grader.parent, name, notebook_of("source", name)["cells"]))
-    for_students.release(place)
-    return place
+        return place
+
+    return build
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 @pytest.mark.parametrize("folder", ["release", "solutions"])
 def test_it_is_up_to_date(built, folder, name):
     """`autograder build` would change nothing."""
-    made = (built / folder / name / f"{name}.ipynb").read_text(encoding="utf-8")
+    made = (built(name) / folder / name / f"{name}.ipynb").read_text(encoding="utf-8")
     committed = (ROOT / folder / name / f"{name}.ipynb").read_text(encoding="utf-8")
     (made, drawn), (committed, stored) = map(without_pictures, (made, committed))
     assert made == committed and len(drawn) == len(stored), f"run `autograder build {name}` and commit {folder}/"
@@ -88,9 +98,10 @@ def test_every_release_has_its_source():
     assert sorted(p.name for p in (ROOT / "solutions").iterdir()) == ASSIGNMENTS
 
 
-def test_what_students_get_beside_the_notebooks_is_up_to_date(built):
+def test_what_students_get_beside_the_notebooks_is_up_to_date(place):
+    for_students.release(place)
     for name in [*for_students.RELEASED.values(), for_students.PACKAGES]:
-        made, committed = ((place / "release" / name).read_text(encoding="utf-8") for place in (built, ROOT))
+        made, committed = ((place / "release" / name).read_text(encoding="utf-8") for place in (place, ROOT))
         assert made == committed, "run `autograder build` and commit release/"
 
 
@@ -220,10 +231,11 @@ def test_the_released_checks_fail_and_the_solutions_pass(grader, name):
             child.kill()
 
 
+@pytest.mark.slow("it runs a lesson in a stock kernel")
 def test_run_all_goes_through_an_unsolved_release(built):
     """In a stock kernel, as in JupyterLab: with stubs, and with an original that raises when its cell is run."""
     name = "04_multi_head_attention"
-    notebook = nbformat.read(built / "release" / name / f"{name}.ipynb", as_version=4)
+    notebook = nbformat.read(built(name) / "release" / name / f"{name}.ipynb", as_version=4)
     NotebookClient(notebook, timeout=120).execute()
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(cell.execution_count for cell in code)

@@ -64,6 +64,17 @@ ROWS = (
     ),
     Row(r"test_nothing_for_nothing\.py.*(?P<topic>check_\w+)\]", 1, "exercises that ask for a test"),
     Row(r"test_walls_scripts\.py.*\[", 3, "attacks on the desk"),
+    Row(
+        r"test_release\.py::test_(it_is_up|the_released_ch|the_solutions_g)\w+\[(\w+-)?(?P<topic>\d\d)_",
+        2,
+        "lessons that are built, and graded as released and solved",
+    ),
+    Row(rf"test_nothing_told\.py.*{EXERCISE}", 12, "exercises whose messages are searched"),
+    Row(
+        rf"test_(visible_checks|odd_answers)\.py::test_(right_answers_p|no_check_e)\w+{EXERCISE}",
+        16,
+        "exercises tried oddly",
+    ),
     Row(rf"test_exercises\.py::test_a_gpu_adds\w*{EXERCISE}", 3, "exercises on a pretended GPU"),
 )
 
