@@ -70,11 +70,9 @@ ROWS = (
         "lessons that are built, and graded as released and solved",
     ),
     Row(rf"test_nothing_told\.py.*{EXERCISE}", 12, "exercises whose messages are searched"),
-    Row(
-        rf"test_(visible_checks|odd_answers)\.py::test_(right_answers_p|no_check_e)\w+{EXERCISE}",
-        16,
-        "exercises tried oddly",
-    ),
+    Row(rf"test_visible_checks\.py::test_right_answers_p\w+{EXERCISE}", 16, "exercises whose visible check passes"),
+    Row(rf"test_visible_checks\.py::test_costly\w+{EXERCISE}", 6, "exercises whose costly mistakes are seen"),
+    Row(rf"test_odd_answers\.py::test_no_check_e\w+{EXERCISE}", 16, "exercises that get odd answers"),
     Row(rf"test_exercises\.py::test_a_gpu_adds\w*{EXERCISE}", 3, "exercises on a pretended GPU"),
 )
 
