@@ -34,8 +34,10 @@ from .grader import Grader, Known, nothing
 from .trials import Trial
 from .watchdog import CHECKS, MISTAKES, Endless, watching
 
-ROOM = 2**30  # bytes: with the 350 MB of what is imported, a process of grading stays below 1.5 GB
-LARGE = 2**29  # bytes that it has more than at first, after a submission: another one takes its place
+# bytes: with the 350 MB of what is imported, and what of that was reserved and not yet used, a process of grading stays
+# below 1.5 GB. With 1 GiB, one reached 1,585 MB in 58 wrong answers to `KVCache`
+ROOM = 3 * 2**28
+LARGE = ROOM // 2  # bytes that it has more than at first, after a submission: another one takes its place
 EVERY = 0.1  # seconds between two looks at what it is doing
 LONGEST = Limits().submission + 2 * START_SECONDS  # seconds for what has no limit of its own: waiting for the sandbox
 SOON = 10.0  # seconds in which a process that has nothing to do ends

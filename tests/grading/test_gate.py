@@ -413,6 +413,7 @@ def test_checks_are_scaled_to_the_points(points, score):
     assert scaled(half, points)[1] == 0.75 * points
 
 
+@pytest.mark.slow("it builds, grades and runs nbgrader")
 def test_build_grade_and_nbgrader_refuse_and_cost_nobody_points(place):
     """A slip in the course stops `build`; after that, `grade` and `nbgrader autograde`: nothing is recorded."""
     checks = place / "exercises" / "normalise" / "checks.py"

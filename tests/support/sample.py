@@ -63,6 +63,12 @@ ROWS = (
         "tests of each lesson's exercises that use one another",
     ),
     Row(r"test_nothing_for_nothing\.py.*(?P<topic>check_\w+)\]", 1, "exercises that ask for a test"),
+    Row(
+        r"test_bounded\.py::(?P<family>\w+_runs_away)\[", 1, "ways to run away, at each place where something is tried"
+    ),
+    Row(r"test_styles\.py.*\[", 40, "right answers in the sandbox"),
+    Row(r"test_no_attention\.py::test_other_weights\w+\[", 120, "exercises with other weights"),
+    Row(r"test_in_place\.py.*\[", 12, "later cells"),
     Row(r"test_walls_scripts\.py.*\[", 3, "attacks on the desk"),
     Row(
         r"test_release\.py::test_(it_is_up|the_released_ch|the_solutions_g)\w+\[(\w+-)?(?P<topic>\d\d)_",
