@@ -59,8 +59,10 @@ def pytest_collection_modifyitems(config, items):
         about += [one.expect.get("exercise") for one in given.values() if hasattr(one, "expect")]
         if problem := next((problems[name] for name in about if name in problems), None):
             item.add_marker(pytest.mark.skip(reason=problem))
-        # the tests of a file share sandboxes and courses; those of an exercise its bank and its runs
-        item.add_marker(pytest.mark.xdist_group(given.get("exercise") or item.nodeid.partition("::")[0]))
+        # the tests of a file share sandboxes and courses; those of an exercise its bank; those of a lesson its run
+        lesson = re.search(r"tests/lessons/test_(?:lesson_|runs.*[\[-])(\d\d)", item.nodeid)
+        group = f"lesson {lesson[1]}" if lesson else given.get("exercise") or item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def left_out():

@@ -10,7 +10,10 @@ from lab import RUN, SAVE, TOKEN, opened, server
 from lessons import NAMES
 from selenium.webdriver import Keys
 
-pytestmark = pytest.mark.skipif(not BROWSER, reason="needs chromium")
+pytestmark = [
+    pytest.mark.skipif(not BROWSER, reason="needs chromium"),
+    pytest.mark.slow("it opens lessons in JupyterLab and Notebook 7"),
+]
 
 CELLS = {  # what each needs comes first
     "01": ("setup", "drawing", "sliding", "scale-slider"),
