@@ -129,6 +129,7 @@ def test_the_first_wrong_answers_rule_out_what_whole_checks_would(monkeypatch):
     assert names == same == set(ids) and few < many
 
 
+@pytest.mark.slow("it diagnoses many pairs twice")
 def test_what_one_mistake_hides_of_another_is_found_without_asking_all_of_them_in_whole_checks(monkeypatch):
     """One gives all first wrong answers; the other one shows where the student's are no longer those of the first."""
     ids = ("layers-exchanged", "masks-not-taken")

@@ -76,6 +76,7 @@ def test_two_slips_have_no_price(grader, tmp_path):
     assert outcome.by_prices == 0 and not any(one.has_price for one in outcome.diagnosis), outcome.diagnosis
 
 
+@pytest.mark.slow("it waits for a deadline")
 def test_an_edit_that_never_ends_is_stopped_and_the_checks_decide(grader, tmp_path):
     never = "    n = 0\n    while n < 1:\n        n = n + 1\n"
     head, body = RIGHT.split(":\n", 1)

@@ -94,6 +94,7 @@ def graded_by_hand(place, browser, server, student, **scores):
         typed(browser, cell, str(score))
 
 
+@pytest.mark.slow("it goes through all commands of nbgrader")
 def test_an_assignment_goes_all_the_way_round(place, server, browser, tmp_path):
     for button in ("assign", "release"):
         click(browser, server, "manage_assignments", NAME, button)

@@ -580,7 +580,12 @@ def test_what_a_tar_passes_over_is_bounded_by_its_size(tmp_path, monkeypatch):
 def test_what_tars_in_an_archive_pass_over_is_charged_to_their_student(tmp_path, monkeypatch):
     opened = []
     make = collecting.archives.opened
-    monkeypatch.setattr(collecting.archives, "opened", lambda path: opened.append(path.name) or make(path))
+
+    def note(path, *given):
+        opened.append(path.name)
+        return make(path, *given)
+
+    monkeypatch.setattr(collecting.archives, "opened", note)
     monkeypatch.setattr(collecting, "SIZE", 2**22)
     bomb = packed_tar(*[(header(tarfile.XGLTYPE, 2**20), 2**20)] * 3)
     files = [*((f"ada_1_assignsubmission_file/{n}.tar.gz", bomb) for n in range(9)), MOODLE_BELA]
@@ -774,10 +779,10 @@ def test_whatever_an_archive_makes_fail_is_said_of_it(tmp_path, monkeypatch, err
     """Which errors the readers of archives know is theirs; that the next archive's turn comes is ours."""
     opened = collecting.archives.opened
 
-    def fail(path):
+    def fail(path, *given):
         if path.name == "ada_x.zip":
             raise error("so")
-        return opened(path)
+        return opened(path, *given)
 
     monkeypatch.setattr(collecting.archives, "opened", fail)
     files = {"ada_x.zip": zipped([MINE]), "bela_x.zip": zipped([MINE])}

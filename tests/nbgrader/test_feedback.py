@@ -216,6 +216,7 @@ def ended(run, below):
     return run.returncode, said
 
 
+@pytest.mark.slow("it kills processes")
 @pytest.mark.parametrize("seconds", [0.0, 3.0])
 def test_a_killed_writer_costs_nobody_a_page(copy, seconds):
     slowed(copy)
@@ -256,6 +257,7 @@ def test_a_page_that_is_not_done_is_a_plain_one_and_the_others_are_as_they_were(
     }
 
 
+@pytest.mark.slow("it kills processes")
 def test_ctrl_c_leaves_no_process_and_no_page_cut_short(copy):
     slowed(copy)
     run, below, _ = started(copy)

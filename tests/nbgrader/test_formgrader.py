@@ -15,6 +15,8 @@ from nbgrader.api import Gradebook
 
 from autograder.nbgrader.runs import NbgraderCourse
 
+pytestmark = pytest.mark.slow("it starts Formgrader and a browser")
+
 CELLS = ("setup", "attention-solution", "attention", "question-three-matrices")
 QUESTION = "question-three-matrices"
 IN_VIEW = """const field = document.getElementById(arguments[0]).getBoundingClientRect();

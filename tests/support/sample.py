@@ -69,6 +69,10 @@ ROWS = (
     Row(r"test_styles\.py.*\[", 40, "right answers in the sandbox"),
     Row(r"test_no_attention\.py::test_other_weights\w+\[", 120, "exercises with other weights"),
     Row(r"test_in_place\.py.*\[", 12, "later cells"),
+    Row(
+        r"tests/mistakes/test_(?P<family>own_softmax|behaviour_cache|fault_location)\.py", 6, "tests of long diagnoses"
+    ),
+    Row(r"tests/mistakes/test_(?P<family>facts|repair)\.py", 30, "answers that one edit or fact explains"),
     Row(r"test_walls_scripts\.py.*\[", 3, "attacks on the desk"),
     Row(
         r"test_release\.py::test_(it_is_up|the_released_ch|the_solutions_g)\w+\[(\w+-)?(?P<topic>\d\d)_",
