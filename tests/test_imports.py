@@ -1,4 +1,4 @@
-"""The house as docs/architecture.md draws it: imports go one way, and the README's map shows every folder."""
+"""The house as docs/architecture.md draws it: imports go one way, and its map shows every folder."""
 
 import ast
 import functools
@@ -95,9 +95,10 @@ def test_what_is_bound_into_the_sandbox_imports_nothing_else():
 
 
 def test_the_map_shows_all():
-    """The README's map has a line for every folder of the repository, and for every folder and module of the kit."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = set(re.findall(r"^ {4,}([\w.]+)/?(?:, ([\w.]+)/)*  ", readme, re.MULTILINE))
+    """The page's map has a line for every folder of the repository, and for every folder and module of the kit."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (drawn,) = re.findall(r"^## The map\n(.*?)^## ", page, re.MULTILINE | re.DOTALL)
+    shown = set(re.findall(r"^ {4,}([\w.]+)/?(?:, ([\w.]+)/)*  ", drawn, re.MULTILINE))
     names = {name.removesuffix(".py") for pair in shown for name in pair}
     assert parts() - {"__main__"} <= names
     assert {path.parent.name for path in (KIT / "exercises").glob("*/__init__.py")} & {"families", "reference"} <= names
