@@ -148,20 +148,16 @@ def on_this_kit(rows):
 
 INTRODUCTION = """# Forged scores: stock nbgrader and this kit
 
-The same forging attacks were run against stock nbgrader autograde (this repository's notebooks, stock `Execute`, tests
-in the kernel) and against this kit, both in one run of `python benchmarks/forging.py --write`.
+The same forging attacks against stock nbgrader autograde and against this kit, in one run of `python
+benchmarks/forging.py --write`, with this repository's assignment 02.
 
-- **Stock** is nbgrader {nbgrader} as it is installed, configured with the course's name and a longer timeout, no
-  more: its own preprocessors, one kernel (ipykernel {ipykernel}) per submission, no container. The notebook is
-  assignment 02 without its lesson cells. Each visible check is the autograder test of its exercise, as hidden tests.
-  Isolating student code is, with stock nbgrader, the instructor's own affair; a container around it protects the
-  machine, and not the score, as long as tests and student code share a kernel.
+- **Stock** is nbgrader {nbgrader} with its own preprocessors, one kernel (ipykernel {ipykernel}) per submission, tests in that
+  kernel, no container, which would protect the machine, and not the score. Each visible check is the test of its exercise.
 - **Here** is what `autograder check` gives for the same notebook, with the hidden graders.
-- In every notebook the attacked exercise is wrong and the others are right. The figures are the points of the attacked
-  exercise; all points are bold. "No grade": the kernel had ended, and nbgrader graded nothing of that submission.
-- This run has {run} of the {every} attacks that can be made on both.
-- {left_out} more attacks aim at this kit's own insides. They mean nothing to stock nbgrader and are not in the table;
-  `tests/hostile/forging` holds them all, and `tests/sandbox/test_hostile.py` runs them.
+- In every notebook the attacked exercise is wrong and the others are right. The figures are its points; all points are
+  bold. "No grade": the kernel had ended, and nbgrader graded nothing of that submission.
+- This run has {run} of the {every} attacks that can be made on both. {left_out} more, in `tests/hostile/forging`, aim at
+  this kit's own insides, and mean nothing to stock nbgrader.
 
 Python {python}, torch {torch}, IPython {ipython}, nbclient {nbclient}; commit {commit}.
 """
