@@ -151,8 +151,9 @@ INTRODUCTION = """# Forged scores: stock nbgrader and this kit
 The same forging attacks against stock nbgrader autograde and against this kit, in one run of `python
 benchmarks/forging.py --write`, with this repository's assignment 02.
 
-- **Stock** is nbgrader {nbgrader} with its own preprocessors, one kernel (ipykernel {ipykernel}) per submission, tests in that
-  kernel, no container, which would protect the machine, and not the score. Each visible check is the test of its exercise.
+- **Stock** is nbgrader {nbgrader} with its own preprocessors, one kernel (ipykernel {ipykernel}) per submission, tests
+  in that kernel, no container, which would protect the machine, and not the score. Each visible check is the test of its
+  exercise.
 - **Here** is what `autograder check` gives for the same notebook, with the hidden graders.
 - In every notebook the attacked exercise is wrong and the others are right. The figures are its points; all points are
   bold. "No grade": the kernel had ended, and nbgrader graded nothing of that submission.
