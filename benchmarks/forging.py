@@ -152,13 +152,13 @@ The same forging attacks against stock nbgrader autograde and against this kit, 
 benchmarks/forging.py --write`, with this repository's assignment 02.
 
 - **Stock** is nbgrader {nbgrader} with its own preprocessors, one kernel (ipykernel {ipykernel}) per submission, tests
-  in that kernel, no container, which would protect the machine, and not the score. Each visible check is the test of its
-  exercise.
+  in that kernel, no container, which would protect the machine, and not the score. Each visible check is its exercise's
+  test.
 - **Here** is what `autograder check` gives for the same notebook, with the hidden graders.
 - In every notebook the attacked exercise is wrong and the others are right. The figures are its points; all points are
   bold. "No grade": the kernel had ended, and nbgrader graded nothing of that submission.
-- This run has {run} of the {every} attacks that can be made on both. {left_out} more, in `tests/hostile/forging`, aim at
-  this kit's own insides, and mean nothing to stock nbgrader.
+- This run has {run} of the {every} attacks that can be made on both. {left_out} more, in `tests/hostile/forging`, aim
+  at this kit's own insides, and mean nothing to stock nbgrader.
 
 Python {python}, torch {torch}, IPython {ipython}, nbclient {nbclient}; commit {commit}.
 """
