@@ -21,7 +21,7 @@ desk: $(DESK) packages
 	$(BIN)/autograder desk --demo
 
 # one worker more than processors, since tests wait for other processes, too
-PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadgroup
+PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) + 1))
 # all of the kit that is not slow, and a sample of the course, which its first line tells: tests/support/sample.py
 test: setup kernels
 	$(BIN)/ruff check .

@@ -6,7 +6,7 @@ result is appended to RESULTS, so a run that was stopped goes on where it was.
 
     python benchmarks/planted_faults.py --check                           does each edit still apply? (seconds)
     python benchmarks/planted_faults.py                                   as `make test` selects tests (hours)
-    python benchmarks/planted_faults.py --tests "-n 2 --dist loadgroup"   all tests, for what `make test` did not find
+    python benchmarks/planted_faults.py --tests "-n 2"   all tests, for what `make test` did not find
     python benchmarks/planted_faults.py --page                            docs/planted_faults.md, from the results
 
 The faults were chosen by reading the kit alone, without a look at the tests or at what `make test` leaves out. Keep
@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "reports" / "planted_faults.jsonl"
 PAGE = ROOT / "docs" / "planted_faults.md"
 SAMPLE = "--sample"  # the option by which `make test` leaves tests out
-TIER = f"{SAMPLE} -n 2 --dist loadgroup"
+TIER = f"{SAMPLE} -n 2"
 MINUTES = 60.0  # for one fault: twice what all tests should take on two cores
 CONTROL = "no fault"  # the name of the run without one: what fails there finds nothing
 MARK = "<!-- results -->"  # begins the part of PAGE that `--page` writes

@@ -46,7 +46,7 @@ def pytest_sessionstart(session):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is not in the sample, say why some can't run here, and keep together what shares much."""
+    """Leave out what is not in the sample, and say why some can't run here."""
     import sample
 
     chosen = sample.THIS.chosen(items)
@@ -59,10 +59,13 @@ def pytest_collection_modifyitems(config, items):
         about += [one.expect.get("exercise") for one in given.values() if hasattr(one, "expect")]
         if problem := next((problems[name] for name in about if name in problems), None):
             item.add_marker(pytest.mark.skip(reason=problem))
-        # the tests of a file share sandboxes and courses; those of an exercise its bank; those of a lesson its run
-        lesson = re.search(r"tests/lessons/test_(?:lesson_|runs.*[\[-])(\d\d)", item.nodeid)
-        group = f"lesson {lesson[1]}" if lesson else given.get("exercise") or item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from together import Together
+
+    return Together(config, log)
 
 
 def left_out():

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import sample
+import together
 from conftest import ROOT
 
 from autograder import course
@@ -112,3 +113,19 @@ def test_every_row_is_about_tests_that_are_there(request):
         pytest.skip("a part of the tests is run, and only all of them show whether each row has some")
     for row in sample.ROWS:
         assert [item for item in request.session.items if (found := sample._row_of(item)) and found[0] is row], row
+
+
+@pytest.mark.parametrize(
+    "nodeid, group",
+    [
+        ("tests/desk/test_app.py::test_x[softmax]", "tests/desk/test_app.py"),
+        ("tests/exercises/test_mistakes.py::test_x[1-softmax]", "softmax"),
+        ("tests/exercises/test_exercises.py::test_x[1-KVCache/chunks]", "KVCache"),
+        ("tests/exercises/test_release.py::test_x[release-03_causal_attention]", "tests/exercises/test_release.py"),
+        ("tests/lessons/test_lesson_03.py::test_x", "lesson 03"),
+        ("tests/lessons/test_runs.py::test_x[half-solved-03_causal_attention]", "lesson 03"),
+        ("tests/lessons/test_parts.py::test_x", "tests/lessons/test_parts.py"),
+    ],
+)
+def test_what_shares_something_dear_is_run_by_one_worker(nodeid, group):
+    assert together.group_of(nodeid) == group
