@@ -98,10 +98,14 @@ def test_every_release_has_its_source():
     assert sorted(p.name for p in (ROOT / "solutions").iterdir()) == ASSIGNMENTS
 
 
-def test_what_students_get_beside_the_notebooks_is_up_to_date(place):
-    for_students.release(place)
+def test_what_students_get_beside_the_notebooks_is_up_to_date(tmp_path):
+    for folder in ("source", "release"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    for released in (*for_students.RELEASED.values(), for_students.PACKAGES):
+        (tmp_path / "release" / released).unlink()
+    for_students.release(tmp_path)
     for name in [*for_students.RELEASED.values(), for_students.PACKAGES]:
-        made, committed = ((place / "release" / name).read_text(encoding="utf-8") for place in (place, ROOT))
+        made, committed = ((place / "release" / name).read_text(encoding="utf-8") for place in (tmp_path, ROOT))
         assert made == committed, "run `autograder build` and commit release/"
 
 

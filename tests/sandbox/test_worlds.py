@@ -57,8 +57,8 @@ CHANGED = {
     "all deleted": ("def answer(x): return helper(x)", "globals().clear()", {"helper": "deleted", "SCALE": "deleted"}),
     "built-in hidden": ("def answer(x): return sum(x)", "sum = 3", {"sum": "redefined"}),
     "built-in replaced": (
-        "def answer(x): return sum(x)",
-        "import builtins\nbuiltins.sum = max",
+        "def answer(x): return ascii(x)",
+        "import builtins\nbuiltins.ascii = max",
         {"builtins": "changed"},
     ),
     "class attribute": ("class answer(Base): pass", "Base.factor = 4", None),
