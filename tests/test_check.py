@@ -140,6 +140,7 @@ def test_the_text_says_what_is_not_started_and_what_is_given_by_hand(check, rele
     assert "test_cuda" not in out
 
 
+@pytest.mark.slow("it starts the command")
 def test_a_script_is_graded_on_what_it_defines(checked, check, files):
     assert [e["exercise"] for e in checked["mine"]["exercises"]] == ["attention"]
     (outcome,) = checked["mine"]["exercises"]
@@ -227,6 +228,7 @@ def test_help_loads_nothing_heavy():
         assert code == 0 and "usage:" in out
 
 
+@pytest.mark.slow("it starts the command")
 def test_the_graders_run_by_hand():
     """`pytest autograder/exercises` grades the solutions, here of some kinds; `--submission` grades a file."""
     by_hand = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q"]

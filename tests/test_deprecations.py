@@ -7,6 +7,8 @@ import warnings
 import pytest
 from conftest import ROOT
 
+pytestmark = pytest.mark.slow("it starts pytest, for `make newest`")
+
 # who calls what is deprecated, and how it ends: a call of a test's, of a helper's and of the kit's own
 CALLS = {
     "of a test": ("import package; package.old({kind})", False),

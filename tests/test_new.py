@@ -212,6 +212,7 @@ STUB = """def rescale(x):
 """
 
 
+@pytest.mark.slow("it waits for what runs away")
 @pytest.mark.parametrize("kind", KINDS)
 def test_mistakes_that_run_away_are_named(kind, place, monkeypatch):
     """The doctor tries them, bounded, and says so; it does the rest of its work all the same."""

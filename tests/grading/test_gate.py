@@ -383,6 +383,7 @@ def test_an_original_may_earn_what_it_does_right(place, grader):
         assert again.grade_trial(assignment, trial, 1).score == 0
 
 
+@pytest.mark.slow("it builds and grades")
 def test_a_visible_check_that_fails_for_the_solution_is_refused(place, grader):
     edit(place, text("moving-average-check", "[2.0, 4.0], f", "[2.0, 5.0], f"))
     edit(place, text("normalise-check", "got = ", "while True: pass\ngot = "))

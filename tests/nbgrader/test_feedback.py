@@ -137,6 +137,7 @@ def test_pages_are_what_nbgrader_writes(place, expected):
     assert "2.5 points are deducted, because it was handed in late" in late and "Well <strong>done</strong>" in late
 
 
+@pytest.mark.slow("it starts processes that write pages")
 def test_pages_are_what_nbgrader_writes_with_a_configuration_of_ones_own(copy):
     with open(copy / "nbgrader_config.py", "a") as file:
         file.write(OWN_CONFIG)
@@ -150,6 +151,7 @@ def test_pages_are_what_nbgrader_writes_with_a_configuration_of_ones_own(copy):
     assert (copy / "hooks.txt").read_text() == "x" * len(NAMES)
 
 
+@pytest.mark.slow("it starts processes that write pages")
 def test_one_broken_page_stops_no_other(copy):
     (copy / "autograded" / "garbled" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").write_text('{"cells": 1')
     (copy / "autograded" / "zoë" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").unlink()

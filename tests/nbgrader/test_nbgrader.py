@@ -246,6 +246,7 @@ def test_the_export_has_every_student(place):
     assert float(rows["right"]["score"]) == 28 and float(rows["no_notebook"]["score"]) == 0
 
 
+@pytest.mark.slow("it starts stock kernels")
 def test_validate_runs_on_a_students_machine(place):
     """`nbgrader validate` (a stock kernel, the visible checks) passes the solutions and not the release."""
     path = place / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
@@ -286,6 +287,7 @@ def grade_by_hand(place, student, points):
         gradebook.db.commit()
 
 
+@pytest.mark.slow("it grades a class three times")
 def test_the_command_grade_records_the_same(place):
     """`autograder grade` and `nbgrader autograde` agree on every row, file and permission, in a gradebook that is new
     and in one that a person has written in; and a second run grades nothing again."""

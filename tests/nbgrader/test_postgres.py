@@ -23,6 +23,8 @@ from autograder.batch import commands
 from autograder.grading.store import parts_of
 from autograder.nbgrader.runs import NbgraderCourse
 
+pytestmark = pytest.mark.slow("it starts a PostgreSQL server")
+
 NAMES = ("08_small", tiny.NAME)
 ROUNDS = int(os.environ.get("ROUNDS", "1"))  # of two heads at once; in the first one they meet for sure
 LONG = "x" * 200  # as a student's id: a folder's name can be that long, a column of nbgrader's 128 characters

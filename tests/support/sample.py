@@ -73,6 +73,9 @@ ROWS = (
         r"tests/mistakes/test_(?P<family>own_softmax|behaviour_cache|fault_location)\.py", 6, "tests of long diagnoses"
     ),
     Row(r"tests/mistakes/test_(?P<family>facts|repair)\.py", 30, "answers that one edit or fact explains"),
+    Row(rf"test_mistakes\.py::test_mistakes_are_named{EXERCISE}", 44, "exercises of which a mistake is named"),
+    Row(r"test_plain_pytest\.py::(?P<family>\w+)\[", 2, "forms of a command that starts pytest"),
+    Row(r"tests/mistakes/test_diagnosis\.py::(?P<family>test_of_two)\w+\[", 1, "exercises with two mistakes at once"),
     Row(r"test_walls_scripts\.py.*\[", 3, "attacks on the desk"),
     Row(
         r"test_release\.py::test_(it_is_up|the_released_ch|the_solutions_g)\w+\[(\w+-)?(?P<topic>\d\d)_",
@@ -231,7 +234,7 @@ def first_line() -> str:
     rows = ", ".join(f"{row.many} of the {row.says}" for row in ROWS)
     whole = ", ".join(sorted(changed())) or "nothing"
     return (
-        f"A sample of the tests: all mistakes are rejected, {NAMED} of each exercise are named; {rows}; whole, since"
+        f"A sample of the tests. All mistakes are rejected; drawn are {NAMED} mistake of an exercise, {rows}; whole, since"
         f" changed from {base()[:8] or 'an unknown commit'}: {whole}. {SEED}={seed()} repeats it; `make everything`"
         " runs all."
     )
