@@ -234,7 +234,7 @@ def first_line() -> str:
     rows = ", ".join(f"{row.many} of the {row.says}" for row in ROWS)
     whole = ", ".join(sorted(changed())) or "nothing"
     return (
-        f"A sample of the tests. All mistakes are rejected; drawn are {rows}, {NAMED} mistake of each; whole, since"
+        f"A sample of the tests. All mistakes are rejected; drawn are {rows}; whole, since"
         f" changed from {base()[:8] or 'an unknown commit'}: {whole}. {SEED}={seed()} repeats it; `make everything`"
         " runs all."
     )
