@@ -126,6 +126,7 @@ class NoWriter:
         pass
 
 
+@pytest.mark.slow("it waits for the deadlines of a batch")
 def test_a_batch_ends_and_honest_work_between_attackers_gets_its_points(world, tmp_path):
     """Two sandboxes and the usual deadlines: an attacker costs the others no more than its own, here one call's."""
     assignment = course.find_assignment("02")

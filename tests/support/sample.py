@@ -55,7 +55,7 @@ ROWS = (
     Row(r"tests/lessons/(?:test_lesson_|test_runs\.py.*[\[-])(?P<topic>\d\d)", 1, "lessons that are run"),
     Row(r"tests/test_demo_classes\.py.*\[(?P<topic>\d\d)", 1, "classes of the demo"),
     Row(r"test_hostile\.py::(?!.*\[forging/)\w+\[(?P<family>\w+)/", 1, "attacks of each family but forging"),
-    Row(r"test_hostile\.py::\w+\[forging/.* (09|10|12)_", 2, "forgings in the lessons that take longest"),
+    Row(r"test_hostile\.py::\w+\[forging/.* (09|10|12)_", 1, "forgings in the lessons that take longest"),
     Row(r"test_replay\.py.*\[(?P<topic>\d\d)_", 1, "classes graded with and without what is fetched ahead"),
     Row(
         r"tests/exercises/test_(?P<family>bigram|co_att|cross|language|many_heads|modern|my_model)\w+\.py",
