@@ -22,7 +22,7 @@ desk: $(DESK) packages
 
 # one worker more than processors, since tests wait for other processes, too
 PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) + 1))
-# all of the kit that is not slow, and a sample of the course, which its first line tells: tests/support/sample.py
+# all of the kit that is not slow, and a sample of the course, which its first line names: tests/support/sample.py
 test: setup kernels
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

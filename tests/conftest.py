@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(config, items):
     import sample
 
     chosen = sample.THIS.chosen(items)
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    config.hook.pytest_deselected(items=list(set(items).difference(chosen)))
     items[:] = chosen
     problems = left_out()
     for item in items:
@@ -123,6 +123,16 @@ def runs(graders):
         return known[exercise, id, seed]
 
     return run
+
+
+@pytest.fixture
+def uncompiled(monkeypatch):
+    """As where students are graded: no compiler is there. One would take a minute for an answer that asks for it."""
+    import torch
+
+    from autograder.sandbox.inside import unavailable
+
+    monkeypatch.setattr(torch, "compile", unavailable.uncompiled)
 
 
 @pytest.fixture(scope="session")

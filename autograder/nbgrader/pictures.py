@@ -141,7 +141,7 @@ def _text_in(data: bytes, name: str) -> str:
         return _cut(_text_of_cells(data))
     if not name.endswith(TEXTS):
         return ""
-    text = data[: 4 * MAX_TEXT].decode("utf-8", "replace").replace("\0", "")
+    text = _decoded(data)
     return _cut(text_of(text, len(data) <= 4 * MAX_TEXT) if name.endswith((".html", ".htm")) else text)
 
 
@@ -150,7 +150,12 @@ def _text_of_cells(data: bytes) -> str:
     try:
         return "\n\n".join(cell.source for cell in read.read_notebook(data))
     except Unreadable:
-        return data[: 4 * MAX_TEXT].decode("utf-8", "replace").replace("\0", "")
+        return _decoded(data)
+
+
+def _decoded(data: bytes) -> str:
+    """A file's text, as much of it as may be shown."""
+    return data[: 4 * MAX_TEXT].decode("utf-8", "replace").replace("\0", "")
 
 
 def _cut(text: str) -> str:

@@ -21,7 +21,6 @@ from autograder.mistakes import matrix
 from autograder.mistakes.bank import bank
 from autograder.mistakes.diagnosis import Diagnostician, diagnose
 from autograder.mistakes.evidence import likeness
-from autograder.sandbox.inside import unavailable
 
 EXERCISES = sorted(course.exercises(ROOT))
 HONEST = sorted((ROOT / "autograder" / "exercises").glob("*/answers/*.py"))
@@ -29,10 +28,7 @@ STYLES = 4  # right answers of an exercise
 SEED = 1  # of mistakes
 
 
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch):
-    """As where students are graded: no compiler is there. One would take a minute for an answer that asks for it."""
-    monkeypatch.setattr(torch, "compile", unavailable.uncompiled)
+pytestmark = pytest.mark.usefixtures("uncompiled")
 
 
 def score(run):

@@ -18,16 +18,12 @@ from autograder import course
 from autograder.checks.proxies import Local
 from autograder.exercises.reference.pages import Pages
 from autograder.mistakes.prices import left
-from autograder.sandbox.inside import unavailable
 
 HONEST = ROOT / "autograder" / "exercises"
 EXERCISES = sorted(path.parent.name for path in HONEST.glob("*/answers"))
 
 
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch):
-    """As where students are graded. An answer that is compiled would take half a minute."""
-    monkeypatch.setattr(torch, "compile", unavailable.uncompiled)
+pytestmark = pytest.mark.usefixtures("uncompiled")
 
 
 def gets_at_most(graders, exercise, namespace, left, what, advice):

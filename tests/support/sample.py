@@ -125,7 +125,8 @@ def about(files: Iterable[str]) -> frozenset[str]:
             shared.add(parts[2])
         elif exercise := re.match(r"autograder/exercises/(\w+)/", file):
             names.add(exercise[1])
-    return frozenset(names | {name for name, needs in _needs().items() if needs & shared})
+    depend = {name for name, needs in _needs().items() if needs & shared} if shared else set()
+    return frozenset(names | depend)
 
 
 @functools.cache
@@ -220,7 +221,8 @@ THIS = Sample(False)  # of this run
 def configure(config: pytest.Config) -> None:
     """Before test files are imported: note whether this run is a sample."""
     THIS.is_on = config.getoption("sample")
-    seed()
+    if THIS.is_on:
+        seed()
 
 
 def add_options(parser: pytest.Parser) -> None:

@@ -114,7 +114,7 @@ def launched(
     with _otherwise(f"This launch is not for this desk, or not of now. {AGAIN}"):
         _check_claims(claims)
     with _otherwise(
-        "The desk was not told of this deployment of the tool: ask your instructor to add its id to `deployment_ids`."
+        "The desk does not know this deployment of the tool: ask your instructor to add its id to `deployment_ids`."
     ):
         deployment = claims.get(f"{CLAIM}/deployment_id")
         _require(deployment in platform.deployment_ids, f"deployment {deployment!r}")
