@@ -44,6 +44,14 @@ def pytest_sessionstart(session):
         terminal.write_line(line)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Do not even import a file of tests that are all slow, where those are left out."""
+    if config.getoption("sample") and collection_path.suffix == ".py":
+        if re.search(r"^pytestmark = pytest\.mark\.slow\(", collection_path.read_text(encoding="utf-8"), re.MULTILINE):
+            return True
+    return None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Leave out what is not in the sample, and say why some can't run here."""

@@ -467,16 +467,18 @@ def test_the_command_says_so_in_one_line(tmp_path, capsys, monkeypatch):
 # --- the whole ------------------------------------------------------------------------------------
 
 
+WHOLE = pytest.mark.slow("it runs a demo, of which make test grades a class by test_demo_classes.py")
+
+
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """What `autograder demo` printed for one assignment, with times, and the folder that it made. `make demo` does all.
+    """What `autograder demo` printed for one assignment, and the folder that it made. `make demo` does all.
 
-    The times are seconds since the line before; `longest` is the longest of them. `is_there`: whether the first page
-    that it named was there then.
+    `is_there`: whether the first page that it named was there then.
     """
     folder = tmp_path_factory.mktemp("demo") / "course"
     arguments = ["demo", *GRADED, "--folder", str(folder), "--jobs", "2", "--device", "cpu"]
-    lines, longest, spoke, is_there = [], 0.0, time.monotonic(), None
+    lines, is_there = [], None
     with subprocess.Popen(
         [sys.executable, "-m", "autograder", *arguments],
         cwd=ROOT,
@@ -486,26 +488,21 @@ def ran(tmp_path_factory):
         text=True,
     ) as process:
         for line in process.stdout:
-            now = time.monotonic()
-            longest, spoke = max(longest, now - spoke), now
             lines.append(line)
             if is_there is None and ".html" in line:
                 is_there = (ROOT / line.strip()).is_file()
         err = process.stderr.read()
     out = "".join(line for line in lines if not re.fullmatch(r"  .*\| \d+ of \d+, [\d:]+\n", line))
-    return SimpleNamespace(code=process.returncode, out=out, err=err, folder=folder, longest=longest, is_there=is_there)
+    return SimpleNamespace(code=process.returncode, out=out, err=err, folder=folder, is_there=is_there)
 
 
+@WHOLE
 def test_the_demo_goes_well(ran):
     assert ran.code == 0, ran.out + ran.err
     assert "exercises came out as noted" in ran.out.replace("\n", " ")
 
 
-def test_the_demo_is_never_silent(ran):
-    """The last seconds are for a machine that is busy."""
-    assert ran.longest < ticker.QUIET + 10.0
-
-
+@WHOLE
 def test_the_demo_fits_a_terminal(ran, students):
     """All but paths, which depend on where it was run; and it says little."""
     lines = ran.out.splitlines()
@@ -514,6 +511,7 @@ def test_the_demo_fits_a_terminal(ran, students):
     assert len(lines) < 45
 
 
+@WHOLE
 def test_the_log_has_a_row_for_every_student(ran, students, assignment):
     log = (ran.folder / run.LOG).read_text(encoding="utf-8")
     part = log[log.index(f"made up for {ASSIGNMENT}") :]
@@ -532,6 +530,7 @@ def test_the_log_has_a_row_for_every_student(ran, students, assignment):
         assert all(mistake in row for expected in student.expected.values() for mistake in expected.mistakes)
 
 
+@WHOLE
 def test_the_files_are_there(ran, students):
     """The first to be opened is the class report; the others have a line each that says what they are."""
     page = f"{ASSIGNMENT}/{ASSIGNMENT}.html"
@@ -546,6 +545,7 @@ def test_the_files_are_there(ran, students):
     assert all((ROOT / name).is_file() for name in named)
 
 
+@WHOLE
 def test_the_export_has_every_student(ran, students):
     with open(ran.folder / "grades.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["assignment"] == ASSIGNMENT]
@@ -555,6 +555,7 @@ def test_the_export_has_every_student(ran, students):
     assert all(scores[name] == latest[name].score for name in latest)
 
 
+@WHOLE
 def test_formgrader_has_something_to_grade_by_hand(ran):
     from nbgrader.api import Gradebook
 

@@ -8,6 +8,7 @@ from autograder.demo import made_up, run
 from autograder.verdict import CREDIT
 
 
+@pytest.mark.drawn(1, "classes of the demo", by=lambda name: name[:2])
 @pytest.mark.parametrize("name", course.assignments())
 def test_each_exercise_comes_out_as_noted(grader, tmp_path, name):
     """But for what is no notebook, which the demo's own test hands in."""

@@ -15,6 +15,8 @@ from conftest import ROOT, cell_of, load
 
 from autograder import new
 
+FORM = pytest.mark.drawn(1, "forms of each command that starts pytest", each="test")
+
 SOFTMAX = "autograder/exercises/softmax"
 SOLUTIONS = ROOT / "solutions" / "01_self_attention" / "01_self_attention.ipynb"
 OTHERS = """[pytest]
@@ -69,6 +71,7 @@ FORMS = {
 }
 
 
+@FORM
 @pytest.mark.parametrize("form", FORMS)
 def test_a_submission_is_graded_in_each_form(place, form):
     folder, arguments = FORMS[form]
@@ -76,6 +79,7 @@ def test_a_submission_is_graded_in_each_form(place, form):
     assert code == 0 and "2 passed" in said, said
 
 
+@pytest.mark.slow("it starts pytest, as others here do")
 def test_it_is_graded_by_the_command_and_by_pytests_own_variable(place):
     command = (os.path.join(os.path.dirname(sys.executable), "pytest"),)
     code, said = run(
@@ -84,6 +88,7 @@ def test_it_is_graded_by_the_command_and_by_pytests_own_variable(place):
     assert code == 0 and "2 passed" in said, said
 
 
+@pytest.mark.slow("it starts pytest, as others here do")
 def test_some_of_the_checks_are_run_or_listed(place):
     code, said = run(place, "mine/exercises", "--submission", "my work.ipynb", "-k", "values")
     assert code == 0 and "1 passed, 1 deselected" in said, said
@@ -91,6 +96,7 @@ def test_some_of_the_checks_are_run_or_listed(place):
     assert code == 0 and said.count("checks.py::test_") == 2, said
 
 
+@FORM
 @pytest.mark.parametrize("how", ["", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "-p no:autograder_pytest"])
 def test_the_kits_checks_need_no_plugin_that_pytest_finds(tmp_path, how):
     """So they run where plugins are not loaded, too, and not only from the course's folder."""
@@ -103,6 +109,7 @@ def test_the_kits_checks_need_no_plugin_that_pytest_finds(tmp_path, how):
 # --- what cannot be graded is a sentence, and no success -----------------------------------------------
 
 
+@FORM
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
@@ -122,6 +129,7 @@ def test_what_cannot_be_graded_is_a_sentence(place, arguments, sentence):
     assert "Traceback" not in said and "passed" not in said
 
 
+@FORM
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_a_file_with_nothing_of_what_was_asked_is_no_success(place, workers):
     """A test that is skipped would be one: the file is another lesson's, or the folder was mistyped."""
@@ -130,6 +138,7 @@ def test_a_file_with_nothing_of_what_was_asked_is_no_success(place, workers):
     assert code == 1 and f"{place}/other.py has nothing of what was asked: it does not define rescale." in said, said
 
 
+@pytest.mark.slow("it starts pytest, as others here do")
 def test_a_file_with_a_part_of_what_was_asked_is_graded_on_that(place):
     (place / "mine.py").write_text("import torch\n\ndef softmax(x):\n    return torch.softmax(x, -1)\n")
     code, said = run(place, ROOT / SOFTMAX, ROOT / "autograder/exercises/Head", "--submission", "mine.py")

@@ -1,11 +1,14 @@
 """What `make test` leaves out is what tests/support/sample.py says, and no more."""
 
+import itertools
 import re
+from types import SimpleNamespace
 
 import pytest
 import sample
 import together
 from conftest import ROOT
+from lessons import lesson
 
 from autograder import course
 
@@ -23,15 +26,39 @@ def seeded(monkeypatch):
 class Item:
     """As much of a test as the sample asks of one."""
 
-    def __init__(self, nodeid, marks=()):
-        self.nodeid, self.marks = nodeid, marks
+    def __init__(self, nodeid, mark=None, **given):
+        self.nodeid, self.mark = nodeid, mark and mark.mark
+        if given:
+            self.callspec = SimpleNamespace(params=given)
 
     def get_closest_marker(self, name):
-        return name in self.marks
+        return self.mark if self.mark and self.mark.name == name else None
 
 
-LESSONS = [Item(f"tests/lessons/test_lesson_0{n}.py::test_{what}") for n in range(1, 6) for what in ("x", "y")]
-LESSONS += [Item(f"tests/lessons/test_runs.py::test_z[half-0{n}_name]") for n in range(1, 6)]
+LESSONS = [
+    Item(f"tests/lessons/test_lesson_0{n}.py::test_{what}", lesson(f"0{n}")) for n in range(1, 6) for what in "xy"
+]
+ONE = pytest.mark.drawn(1, "lessons that are run", by=lambda name, **_: name[:2])
+LESSONS += [Item(f"tests/lessons/test_runs.py::test_z[half-0{n}_name]", ONE, name=f"0{n}_name") for n in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    "ways, drawn",
+    [
+        ({}, 2),  # of each of two files
+        ({"each": "all"}, 1),
+        ({"each": "test"}, 4),
+        ({"each": "family"}, 2),
+        ({"by": "family"}, 12),  # all those of one family
+        ({"by": "family", "each": "test"}, 12),
+        ({"by": "family", "each": "family"}, 24),
+    ],
+)
+def test_a_mark_says_of_what_so_many_are_drawn(seeded, ways, drawn):
+    mark, items = pytest.mark.drawn(1, "things", **ways), []
+    for file, test, family, n in itertools.product("fg", "xy", "ab", range(3)):
+        items.append(Item(f"tests/test_{file}.py::test_{test}[{family}{n}]", mark, family=family, n=n))
+    assert len(seeded.chosen(items)) == drawn
 
 
 def test_a_seed_draws_the_same_and_another_one_something_else(seeded, monkeypatch):
@@ -71,7 +98,10 @@ def test_what_failed_at_night_is_in_every_sample(seeded, monkeypatch):
 
 
 def test_the_slow_and_nothing_else_of_the_kit_is_left_out(seeded):
-    fast, slow = Item("tests/desk/test_app.py::test_x"), Item("tests/desk/test_app.py::test_y", ("slow",))
+    fast, slow = (
+        Item("tests/desk/test_app.py::test_x"),
+        Item("tests/desk/test_app.py::test_y", pytest.mark.slow("it waits")),
+    )
     assert seeded.chosen([fast, slow]) == [fast]
     assert sample.Sample(False).chosen([fast, slow, *LESSONS]) == [fast, slow, *LESSONS]
     assert sample.Sample(False).of("softmax", BANK) == BANK
@@ -104,15 +134,13 @@ def test_a_run_says_in_its_first_line_what_it_leaves_out(monkeypatch):
     monkeypatch.setenv(sample.SEED, "abc")
     line = sample.first_line()
     assert "\n" not in line and f"{sample.SEED}=abc" in line and "softmax" in line and "make everything" in line
-    assert all(row.says in line for row in sample.ROWS)
+    assert "1 of the lessons that are run" in line and all(says in line for says in sample.marks())
 
 
-def test_every_row_is_about_tests_that_are_there(request):
-    """A row whose tests were renamed would leave nothing out."""
-    if len({item.path for item in request.session.items}) < len(list((ROOT / "tests").rglob("test_*.py"))) / 2:
-        pytest.skip("a part of the tests is run, and only all of them show whether each row has some")
-    for row in sample.ROWS:
-        assert [item for item in request.session.items if (found := sample._row_of(item)) and found[0] is row], row
+def test_every_mark_is_in_the_first_line(request):
+    """It is read from the files of tests, as text, by the process that runs none."""
+    given = (sample.draw_of(item) for item in request.session.items if "test_sample.py" not in item.nodeid)
+    assert {(draw[0].says, draw[0].many) for draw in given if draw} <= sample.marks().items()
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,7 @@ def test_nothing_is_learnt_from_a_submission(right, requests):
         assert requests.count("all") == 1 and "call" not in requests
 
 
+@pytest.mark.drawn(1, "classes graded with and without what is fetched ahead", by=lambda name: name[:2])
 @pytest.mark.parametrize("name", list(course.assignments(ROOT)))
 def test_verdicts_are_what_they_are_without(grader, name, one_by_one):
     """Of a class of the demo: right, wrong in many ways, ending its process. One assignment is diagnosed as well."""
@@ -127,6 +128,7 @@ def attention(query, key, value, mask=None):
 """
 
 
+@pytest.mark.drawn(1, "ways in which a check ends early")
 @pytest.mark.parametrize("end", ["os._exit(1)", "raise SystemExit", "while True: pass"])
 def test_what_goes_wrong_does_so_in_its_own_check(learnt, right, requests, one_by_one, monkeypatch, end):
     grader = learnt

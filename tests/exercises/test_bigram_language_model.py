@@ -9,6 +9,8 @@ from conftest import ROOT
 from autograder.checks.proxies import Local
 from autograder.mistakes.bank import bank
 
+pytestmark = pytest.mark.drawn(3, "tests of each lesson's exercises that use one another")
+
 NAME = "07_language_model"
 MODEL = "BigramLanguageModel"
 WHOLE = ("test_logits", "test_sizes_that_are_equal", "test_gradients")

@@ -11,6 +11,8 @@ from autograder.checks.runner import Graders
 from autograder.demo import run as demo
 from autograder.mistakes.bank import bank, edited, right_answer
 
+pytestmark = pytest.mark.drawn(3, "tests of each lesson's exercises that use one another")
+
 NAME = "05_cross_attention"
 HONEST = ROOT / "autograder" / "exercises"
 EXERCISES = [e.name for e in course.assignments(ROOT)[NAME].exercises]

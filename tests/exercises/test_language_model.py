@@ -19,6 +19,8 @@ from autograder.sandbox.inside import stubs, wire
 from autograder.sandbox.replies import Failure
 from autograder.submission.restore import RestoredCell
 
+pytestmark = pytest.mark.drawn(3, "tests of each lesson's exercises that use one another")
+
 
 class Box:
     """An object that is no module."""

@@ -217,6 +217,7 @@ def weighing_with_torchs_softmax():
 WEIGHING = weighing_with_torchs_softmax()
 
 
+@pytest.mark.drawn(120, "exercises with other weights")
 @pytest.mark.parametrize("weigh", WEIGHTS, ids=lambda weigh: weigh.__name__)
 @pytest.mark.parametrize("exercise", WEIGHING)
 def test_other_weights_get_nothing(graders, exercise, weigh):

@@ -31,6 +31,7 @@ def outcome_of(grader, exercise, answer):
     return outcome.credited("prices")
 
 
+@pytest.mark.drawn(1, "exercises that ask for a test", by="exercise")
 @pytest.mark.parametrize("exercise", TESTS)
 @pytest.mark.parametrize("kind", REFUSING)
 def test_a_test_that_refuses_right_answers_gets_nothing(grader, exercise, kind):

@@ -24,6 +24,8 @@ from autograder.nbgrader import diagrams, for_students
 from autograder.nbgrader.releasing import MAY_RAISE
 from autograder.nbgrader.runs import NbgraderCourse
 
+SOME = pytest.mark.drawn(2, "lessons that are built, and graded as released and solved", by=lambda name, **_: name[:2])
+
 ASSIGNMENTS = sorted(course.assignments(ROOT))
 
 
@@ -61,6 +63,7 @@ def built(place, grader):
     return build
 
 
+@SOME
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 @pytest.mark.parametrize("folder", ["release", "solutions"])
 def test_it_is_up_to_date(built, folder, name):
@@ -207,6 +210,7 @@ def test_a_malformed_original_is_refused(source):
         original_of(source)
 
 
+@SOME
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_the_released_checks_fail_and_the_solutions_pass(grader, name):
     """Every visible check fails on the release as it is, and passes on the solution.
@@ -248,6 +252,7 @@ def test_run_all_goes_through_an_unsolved_release(built):
     assert raised == checks | {"SelfAttentionWide-solution"}
 
 
+@SOME
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_the_solutions_get_full_marks_and_the_release_does_not(grader, monkeypatch, name):
     """Through the sandbox; on `meta` as well, wherever an exercise has a check for devices."""

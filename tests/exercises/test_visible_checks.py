@@ -24,6 +24,7 @@ SHARE = Fraction(1, 10)  # of the costly mistakes may pass all the same
 ANSWERS = [(name, path) for name in EXERCISES for path in sorted((course.folder_of(name) / "answers").glob("*.py"))]
 
 
+@pytest.mark.drawn(16, "exercises whose visible check passes", by="exercise")
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_right_answers_pass_in_no_time(exercise, monkeypatch):
     # traced and guarded as ever, but not made into machine code, which takes a C++ compiler and a minute
@@ -38,6 +39,7 @@ def test_right_answers_pass_in_no_time(exercise, monkeypatch):
     assert time.process_time() - started < SECONDS.get(exercise, 2)
 
 
+@pytest.mark.drawn(6, "exercises whose costly mistakes are seen", by="exercise")
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_costly_mistakes_do_not_pass(runs, exercise):
     def is_costly(id):
@@ -100,6 +102,7 @@ ROOTED = [
 ]
 
 
+@pytest.mark.drawn(20, "roots in float32")
 @pytest.mark.parametrize("exercise, answer", ROOTED)
 def test_a_root_in_float32_does_not_pass(exercise, answer, monkeypatch):
     """It costs points, and only widths whose root float32 does not have exactly, such as 3 or 5, show it."""

@@ -25,6 +25,8 @@ from autograder.mistakes.bank import Mistake, bank, right_answer
 from autograder.mistakes.hypotheses import composed, right
 from autograder.mistakes.name_check import cells_for
 
+RUNS_AWAY = pytest.mark.drawn(1, "ways to run away, at each place where something is tried", each="test")
+
 LIMIT = 8 * 2**30  # bytes of addresses of any process: a limit that fails takes this, and not the machine
 MOST = 1536  # MB that any process of grading may take
 
@@ -154,6 +156,7 @@ def outcome_of(grader, exercise, answer):
     return outcome
 
 
+@RUNS_AWAY
 @pytest.mark.parametrize("runaway", KINDS, indirect=True)
 def test_a_mistake_that_runs_away(impatient, runaway, monkeypatch):
     wrong = Mistake("runaway", "attention", "It runs away.", runaway.before(BANK.right))
@@ -163,6 +166,7 @@ def test_a_mistake_that_runs_away(impatient, runaway, monkeypatch):
     assert [each.id for each in outcome.diagnosis] == NAMES
 
 
+@RUNS_AWAY
 def test_a_pair_that_runs_away(impatient, runaway, monkeypatch):
     def made(right, *mistakes):
         both = composed(right, *mistakes)
@@ -175,6 +179,7 @@ def test_a_pair_that_runs_away(impatient, runaway, monkeypatch):
     assert [each.id for each in outcome.diagnosis] == NAMES
 
 
+@RUNS_AWAY
 def test_a_factor_that_is_fitted_runs_away(impatient, runaway, monkeypatch):
     usual = attention_factor._multiplying
 
@@ -187,6 +192,7 @@ def test_a_factor_that_is_fitted_runs_away(impatient, runaway, monkeypatch):
     assert runaway.times and outcome.status == "graded" and 0 < outcome.score < outcome.max_score
 
 
+@RUNS_AWAY
 def test_a_candidate_that_runs_away(impatient, runaway, monkeypatch):
     """A test of the student's stops it, as it stops any that raises an error."""
     wrong = dataclasses.replace(BANK["no-scale"], source=runaway.before(BANK["no-scale"].source))
@@ -195,6 +201,7 @@ def test_a_candidate_that_runs_away(impatient, runaway, monkeypatch):
     assert runaway.times and (outcome.status, outcome.score) == ("graded", outcome.max_score)
 
 
+@RUNS_AWAY
 def test_a_check_that_runs_away(impatient, runaway, monkeypatch):
     """As a reference may at a student's sizes: it is the course's fault, and costs no other exercise."""
     monkeypatch.setattr(watchdog, "SECONDS", 2.0)
@@ -214,6 +221,7 @@ def test_a_check_that_runs_away(impatient, runaway, monkeypatch):
         assert (one.status, runaway.times) == ("error", 2)
 
 
+@RUNS_AWAY
 def test_naming_that_runs_away(impatient, runaway, monkeypatch):
     """The points are as the checks say, and there are no names."""
     monkeypatch.setattr(watchdog, "SECONDS", 5.0)

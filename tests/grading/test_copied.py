@@ -130,6 +130,7 @@ def exported(cells, form):
     return f"{head}\n" + "\n\n".join(parts)
 
 
+@pytest.mark.drawn(3, "scripts that are graded as their notebooks")
 @pytest.mark.parametrize("form", ["percent", "nbconvert", "colab"])
 @pytest.mark.parametrize("name", ["mine.py", "mine.ipynb", "mine.py.txt", "mine"])
 def test_an_exported_script_is_graded_as_the_notebook_that_it_was(grader, solved, tmp_path, form, name):

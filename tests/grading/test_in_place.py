@@ -10,6 +10,8 @@ from autograder.grading import workspace
 from autograder.mistakes import repair
 from autograder.verdict import Verdict
 
+LATER_CELLS = pytest.mark.drawn(2, "later cells, in each of some tests", each="test")
+
 LESSON = "03_causal_attention"
 RESET = {
     "magic": "%reset -f",
@@ -62,6 +64,7 @@ def graded(grader, notebook, tmp_path, exercise=None):
     return grader.grade_file(hand_in(notebook, tmp_path, f"{LESSON}.ipynb"), exercise, 7)
 
 
+@LATER_CELLS
 @pytest.mark.parametrize("later, note", LATER.values(), ids=LATER)
 def test_a_later_cell_takes_no_points_from_a_right_answer(grader, lesson, tmp_path, later, note):
     lesson["cells"].append(code(later))
@@ -72,6 +75,7 @@ def test_a_later_cell_takes_no_points_from_a_right_answer(grader, lesson, tmp_pa
     assert [one.split(":")[0].split(", which")[0] for one in outcome.notes] == [f"{where} {note}"]
 
 
+@LATER_CELLS
 @pytest.mark.parametrize("later", RESET.values(), ids=RESET)
 def test_nor_does_one_that_takes_all_away(grader, lesson, tmp_path, later):
     lesson["cells"].append(code(later))
@@ -88,6 +92,7 @@ def test_a_later_cell_makes_no_wrong_answer_right(grader, lesson, tmp_path):
     assert not outcome.full and outcome.notes
 
 
+@LATER_CELLS
 @pytest.mark.parametrize("later", ["pass", "F = 3", "%reset -f"])
 def test_names_and_edits_start_from_the_same_world(grader, lesson, tmp_path, monkeypatch, later):
     tried = []
@@ -103,6 +108,7 @@ def test_names_and_edits_start_from_the_same_world(grader, lesson, tmp_path, mon
     assert not outcome.full and bool(tried)
 
 
+@LATER_CELLS
 @pytest.mark.parametrize("later", ["pass", "F = nn = 3", "%reset -f"])
 def test_what_depends_on_a_wrong_answer_starts_from_the_same_world(grader, lesson, tmp_path, later):
     mask = cell_of(lesson, "causal_mask-solution")
@@ -151,6 +157,7 @@ def test_a_helper_below_the_check_still_counts_and_is_named(grader, lesson, tmp_
     assert outcome.full and "defines `scaled` below the check of `masked_weights`, so Run All may stop there" in note
 
 
+@LATER_CELLS
 @pytest.mark.parametrize("helpers_at", ["above", "below"])
 def test_a_check_cell_that_was_removed_is_where_the_answer_ends(grader, lesson, tmp_path, helpers_at):
     """The kit puts it back there; it is no fault of the student's what is below it."""
@@ -165,6 +172,7 @@ def test_a_check_cell_that_was_removed_is_where_the_answer_ends(grader, lesson, 
     assert outcome.full and len(outcome.notes) == (helpers_at == "above")
 
 
+@LATER_CELLS
 @pytest.mark.parametrize(
     "between, later, more",
     [
@@ -218,6 +226,7 @@ LASTING = {
 }
 
 
+@LATER_CELLS
 @pytest.mark.parametrize("later", LASTING.values(), ids=LASTING)
 def test_what_a_later_cell_does_to_torch_takes_no_points(grader, lesson, tmp_path, later):
     lesson["cells"].append(code(later))
@@ -252,6 +261,7 @@ def without_checks(lesson):
     lesson["cells"] = [c for c in lesson["cells"] if "The visible check passes." not in "".join(c["source"])]
 
 
+@LATER_CELLS
 @pytest.mark.parametrize("copied", [unmarked, with_longer_checks, without_checks])
 def test_a_copy_without_marks_is_graded_in_its_places_as_well(grader, lesson, tmp_path, copied):
     copied(lesson)
@@ -271,6 +281,7 @@ ODD = {
 }
 
 
+@LATER_CELLS
 @pytest.mark.parametrize("table", ODD.values(), ids=ODD)
 def test_no_object_makes_grading_slow(grader, lesson, tmp_path, table):
     lesson["cells"].insert(1, code(table))

@@ -7,7 +7,9 @@ import matplotlib.pyplot as plt
 import numpy
 import pytest
 import torch
-from lessons import run
+from lessons import lesson, run
+
+pytestmark = lesson("01")
 
 TOKENS = "The Professor who supervised the student published the paper".split()
 

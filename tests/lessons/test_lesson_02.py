@@ -6,7 +6,9 @@ import re
 
 import pytest
 import torch
-from lessons import run
+from lessons import lesson, run
+
+pytestmark = lesson("02")
 
 TOKENS = "The Professor who supervised the student published the paper".split()
 PROFESSOR, STUDENT, PERSON = 1, 5, 1  # two tokens, and the feature that they share

@@ -6,7 +6,9 @@ import re
 import matplotlib.pyplot as plt
 import pytest
 import torch
-from lessons import run
+from lessons import lesson, run
+
+pytestmark = lesson("03")
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,10 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 from conftest import ROOT
-from lessons import NAMES, run
+from lessons import NAMES, lesson, run
 from torch import nn
+
+pytestmark = lesson("04")
 
 
 @pytest.fixture(scope="module")

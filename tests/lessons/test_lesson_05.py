@@ -4,7 +4,9 @@ import re
 
 import pytest
 import torch
-from lessons import run
+from lessons import lesson, run
+
+pytestmark = lesson("05")
 
 SENTENCE = "The Professor who supervised the student published the paper".split()
 NOTE = "A scholar wrote an article".split()

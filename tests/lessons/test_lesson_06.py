@@ -5,7 +5,9 @@ import re
 
 import pytest
 import torch
-from lessons import run
+from lessons import lesson, run
+
+pytestmark = lesson("06")
 
 FITTING = [10, 12, 7]  # the small yellow star, the large yellow square, the large red square
 OF_ONE_KIND = [range(2), range(2, 6), range(6, 10)]  # sizes, colours, shapes

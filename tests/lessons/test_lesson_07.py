@@ -8,11 +8,13 @@ import re
 import pytest
 import torch
 from conftest import ROOT, load
-from lessons import NAMES, run
+from lessons import NAMES, lesson, run
 
 from autograder.mistakes.bank import bank, namespace_of
 from autograder.sandbox.inside.stubs import Rolled
 from storyteller.train import BATCH, STEPS
+
+pytestmark = lesson("07")
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,11 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 import torch.nn.functional as F
-from lessons import run
+from lessons import lesson, run
 
 from autograder.mistakes.bank import bank, namespace_of
+
+pytestmark = lesson("08")
 
 
 @pytest.fixture(scope="module")

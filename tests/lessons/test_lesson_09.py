@@ -5,7 +5,9 @@ import re
 import pytest
 import torch
 import torch.nn.functional as F
-from lessons import run
+from lessons import lesson, run
+
+pytestmark = lesson("09")
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 from conftest import ROOT, load
-from lessons import run
+from lessons import lesson, run
 
 from autograder import course
+
+pytestmark = lesson("10")
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,12 @@ import warnings
 import compiled
 import pytest
 import torch
-from lessons import run
+from lessons import lesson, run
 
 from autograder import course
 from autograder.mistakes.bank import show_text
+
+pytestmark = lesson("11")
 
 triton = pytest.importorskip("triton", reason="lesson 11 needs Triton, which is not installed here")
 

@@ -4,10 +4,12 @@ import re
 
 import pytest
 import torch
-from lessons import run
+from lessons import lesson, run
 
 from autograder import course
 from autograder.mistakes.bank import bank
+
+pytestmark = lesson("12")
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,8 @@ from autograder.mistakes.evidence import Observation, likeness
 from autograder.mistakes.hypotheses import composed, right
 from autograder.sandbox.inside import wire
 
+pytestmark = pytest.mark.drawn(6, "tests of long diagnoses")
+
 SEED = 1
 BANK = bank("attention")
 WRONG = BANK["no-scale"].source

@@ -8,6 +8,8 @@ from autograder.mistakes.bank import bank
 from autograder.mistakes.name_check import cells_for
 from autograder.submission.restore import RestoredCell
 
+pytestmark = pytest.mark.drawn(6, "tests of long diagnoses")
+
 SEED = new_seed()  # one for all, so that what the mistakes do on its inputs is found out once
 RIGHT = bank("attention").right
 CLEARED = "weights = weights.masked_fill(~has_a_key, 0.0)"

@@ -13,6 +13,8 @@ from autograder.mistakes.diagnosis import Diagnostician
 from autograder.mistakes.own_softmax import PREFIX, mistakes_in
 from autograder.mistakes.text import Text
 
+pytestmark = pytest.mark.drawn(6, "tests of long diagnoses")
+
 HELPER = """
 def softmax_by_hand(s):
     total = {TOTAL}

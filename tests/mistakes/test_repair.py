@@ -22,6 +22,8 @@ from autograder.mistakes.student_line import LONGEST
 from autograder.sandbox.replies import Place
 from autograder.verdict import NOT_TRIED, Check, Diagnosis
 
+pytestmark = pytest.mark.drawn(30, "answers that one edit or fact explains")
+
 SEED = new_seed()
 RIGHT = bank("attention").right
 SHIFT = "weights = weights.masked_fill(~has_a_key, 0.0)"

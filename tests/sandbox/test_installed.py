@@ -204,6 +204,7 @@ def test_what_is_installed_holds_the_course(machine, tmp_path):
     assert (code, said) == (0, "") and (tmp_path / "mine" / "release" / "01_first" / "01_first.ipynb").is_file()
 
 
+@pytest.mark.slow("it builds and installs a wheel, as another test does")
 def test_the_kits_own_course_comes_out_of_a_wheel_as_a_course(machine, tmp_path):
     """As one that is taught with: it builds and bundles a lesson, without a checkout and without a made-up class."""
     python = machine / "env" / "bin" / "python"
@@ -229,6 +230,7 @@ def test_the_kits_own_course_comes_out_of_a_wheel_as_a_course(machine, tmp_path)
     assert "requirements.lock" in out and "torch-cpu.lock" in out
 
 
+@pytest.mark.slow("it builds and installs a wheel, as another test does")
 def test_the_checks_run_in_plain_pytest_from_a_wheel(machine, tmp_path):
     """Anywhere, on the solutions, which the wheel has in its sources, and on a file; pytest finds the plugin itself."""
     environment = machine / "env"

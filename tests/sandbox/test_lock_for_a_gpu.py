@@ -144,6 +144,7 @@ def test_addresses_may_be_reserved_and_memory_of_its_own_has_the_usual_limit(par
     child.kill()
 
 
+@pytest.mark.drawn(2, "ways past a limit of memory")
 @pytest.mark.parametrize("kind", UNLIMITED)
 def test_memory_that_no_limit_counts_is_watched(parent, kind):
     child = parent.fork()

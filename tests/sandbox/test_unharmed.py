@@ -453,6 +453,7 @@ WITHOUT_VALUE = {
 }
 
 
+@pytest.mark.drawn(3, "names that have no value")
 @pytest.mark.parametrize("name", WITHOUT_VALUE)
 def test_a_name_without_a_value_keeps_the_reason(grader, solution, tmp_path, name):
     above, use, says = WITHOUT_VALUE[name]

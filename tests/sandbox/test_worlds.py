@@ -245,6 +245,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.drawn(2, "settings that a world sees")
 @pytest.mark.parametrize("later", SETTINGS.values(), ids=SETTINGS)
 def test_settings_of_the_process_are_seen(later):
     """In a process of its own, since they would last."""

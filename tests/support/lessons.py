@@ -9,6 +9,7 @@ import unittest.mock
 import warnings
 from dataclasses import dataclass, field
 
+import pytest
 from conftest import ROOT, load
 
 from autograder import course
@@ -16,6 +17,11 @@ from autograder.mistakes.bank import show_text
 from autograder.sandbox.inside import no_dynamo
 
 NAMES = {name[:2]: name for name in sorted(course.assignments(ROOT))}
+
+
+def lesson(number):
+    """The mark of tests that run a lesson: `make test` draws one of the twelve."""
+    return pytest.mark.drawn(1, "lessons that are run", by=lambda **_: number)
 
 
 @dataclass(frozen=True)

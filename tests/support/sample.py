@@ -5,7 +5,7 @@ main branch that this one began from, so that all pushes of a branch see the sam
 from the main branch is in the sample as a whole: each exercise whose folder, family or reference differs, each lesson
 whose notebook does.
 
-What is drawn, and how many of it, is in ROWS, and the mistakes that are named (tests/exercises/test_mistakes.py).
+What is drawn, and how many of it, is said beside the tests by a mark, `drawn`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import random
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from conftest import ROOT
@@ -33,61 +33,42 @@ MAIN = ("origin/main", "main")
 SEED = "SAMPLE_SEED"
 
 
-@dataclass(frozen=True)
-class Row:
-    """Tests of which `many` topics are drawn, of each family; `says` is the plural of what a topic is."""
+class Pot(NamedTuple):
+    """What `many` topics are drawn from; `says` is the plural of a topic."""
 
-    # of node ids, behind which an attack's assignment is written; its groups `family` and `topic`, else the whole id
-    pattern: str
     many: int
     says: str
-
-    def about(self, test: str) -> tuple[str, str] | None:
-        """(family, topic) of a test, None if it is none of these."""
-        if not (found := re.search(self.pattern, test)):
-            return None
-        groups = found.groupdict()
-        return groups.get("family") or "", groups.get("topic") or test
+    family: str
 
 
-EXERCISE = r"\[(?:\d+-)?(?P<topic>[A-Za-z]\w*)\]"
-ROWS = (
-    Row(r"tests/lessons/(?:test_lesson_|test_runs\.py.*[\[-])(?P<topic>\d\d)", 1, "lessons that are run"),
-    Row(r"tests/test_demo_classes\.py.*\[(?P<topic>\d\d)", 1, "classes of the demo"),
-    Row(r"test_hostile\.py::(?!.*\[forging/)\w+\[(?P<family>\w+)/", 1, "attacks of each family but forging"),
-    Row(r"test_hostile\.py::\w+\[forging/.* (09|10|12)_", 1, "forgings in the lessons that take longest"),
-    Row(r"test_replay\.py.*\[(?P<topic>\d\d)_", 1, "classes graded with and without what is fetched ahead"),
-    Row(
-        r"tests/exercises/test_(?P<family>bigram|co_att|cross|language|many_heads|modern|my_model)\w+\.py",
-        6,
-        "tests of each lesson's exercises that use one another",
-    ),
-    Row(r"test_nothing_for_nothing\.py.*(?P<topic>check_\w+)\]", 1, "exercises that ask for a test"),
-    Row(
-        r"test_bounded\.py::(?P<family>\w+_runs_away)\[", 1, "ways to run away, at each place where something is tried"
-    ),
-    Row(r"test_styles\.py.*\[", 40, "right answers in the sandbox"),
-    Row(r"test_no_attention\.py::test_other_weights\w+\[", 120, "exercises with other weights"),
-    Row(r"test_in_place\.py.*\[", 12, "later cells"),
-    Row(
-        r"tests/mistakes/test_(?P<family>own_softmax|behaviour_cache|fault_location)\.py", 6, "tests of long diagnoses"
-    ),
-    Row(r"tests/mistakes/test_(?P<family>facts|repair)\.py", 30, "answers that one edit or fact explains"),
-    Row(rf"test_mistakes\.py::test_mistakes_are_named{EXERCISE}", 44, "exercises of which a mistake is named"),
-    Row(r"test_plain_pytest\.py::(?P<family>\w+)\[", 2, "forms of a command that starts pytest"),
-    Row(r"tests/mistakes/test_diagnosis\.py::(?P<family>test_of_two)\w+\[", 1, "exercises with two mistakes at once"),
-    Row(r"test_walls_scripts\.py.*\[", 3, "attacks on the desk"),
-    Row(
-        r"test_release\.py::test_(it_is_up|the_released_ch|the_solutions_g)\w+\[(\w+-)?(?P<topic>\d\d)_",
-        2,
-        "lessons that are built, and graded as released and solved",
-    ),
-    Row(rf"test_nothing_told\.py.*{EXERCISE}", 12, "exercises whose messages are searched"),
-    Row(rf"test_visible_checks\.py::test_right_answers_p\w+{EXERCISE}", 16, "exercises whose visible check passes"),
-    Row(rf"test_visible_checks\.py::test_costly\w+{EXERCISE}", 6, "exercises whose costly mistakes are seen"),
-    Row(rf"test_odd_answers\.py::test_no_check_e\w+{EXERCISE}", 16, "exercises that get odd answers"),
-    Row(rf"test_exercises\.py::test_a_gpu_adds\w*{EXERCISE}", 3, "exercises on a pretended GPU"),
-)
+def draw_of(item: pytest.Item) -> tuple[Pot, str] | None:
+    """What a test is drawn from, and the topic that it is about; None for one that is in each sample.
+
+    By its mark `drawn(many, says, by=…, each=…)`: `by` names the parameter of the test that is its topic, by default
+    each test is one of its own, of which `many` are drawn of each file. `each` names what they are drawn of else, a
+    parameter or "test"; either may be a function of all parameters.
+    """
+    if not (mark := item.get_closest_marker("drawn")):
+        return None
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    test = item.nodeid.partition("[")[0]
+    known = {**given, "file": test.partition("::")[0], "test": test, "itself": item.nodeid, "all": ""}
+
+    def value(way: str | Callable[..., str]) -> str:
+        return str(way(**given) if callable(way) else known[way])
+
+    by = mark.kwargs.get("by", "itself")
+    each = mark.kwargs.get("each", "file" if by == "itself" else "all")
+    return Pot(*mark.args, value(each)), value(by)
+
+
+def marks() -> dict[str, int]:
+    """What is drawn, and how many of it, as the marks say beside the tests: {topics in the plural: many}."""
+    found = {}
+    for path in (ROOT / "tests").rglob("*.py"):
+        for many, says in re.findall(r'\bmark\.drawn\(\s*(\d+), "([^"]+)"', path.read_text(encoding="utf-8")):
+            found[says] = int(many)
+    return found
 
 
 # --- what differs from the main branch ------------------------------------------------------------
@@ -196,23 +177,15 @@ class Sample:
         """The tests that are run."""
         if not self.is_on:
             return list(items)
-        items = [item for item in items if not item.get_closest_marker("slow")]
-        topics = defaultdict[tuple[Row, str], set[str]](set)
-        where = {item: _row_of(item) for item in items}
-        for row, family, topic in filter(None, where.values()):
-            topics[row, family].add(topic)
+        draws = {item: draw_of(item) for item in items if not item.get_closest_marker("slow")}
+        topics = defaultdict[Pot, set[str]](set)
+        for pot, topic in filter(None, draws.values()):
+            topics[pot].add(topic)
         wanted = {
-            (row, family): {*drawn(names, row.many, family), *(names & (changed() | ALWAYS.get(row.says, set())))}
-            for (row, family), names in topics.items()
+            pot: {*drawn(names, pot.many, pot.says + pot.family), *(names & (changed() | ALWAYS.get(pot.says, set())))}
+            for pot, names in topics.items()
         }
-        return [item for item, at in where.items() if at is None or at[2] in wanted[at[:2]]]
-
-
-def _row_of(item: pytest.Item) -> tuple[Row, str, str] | None:
-    """(row, family, topic) of a test of the course; None for one that is in each sample."""
-    given = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    test = " ".join([item.nodeid, *(one.assignment for one in given if hasattr(one, "assignment"))])
-    return next(((row, *found) for row in ROWS if (found := row.about(test))), None)
+        return [item for item, draw in draws.items() if draw is None or draw[1] in wanted[draw[0]]]
 
 
 THIS = Sample(False)  # of this run
@@ -233,10 +206,10 @@ def first_line() -> str:
     """What was drawn, and how to repeat it; "" if all is run."""
     if not THIS.is_on:
         return ""
-    rows = ", ".join(f"{row.many} of the {row.says}" for row in ROWS)
+    some = ", ".join(f"{many} of the {says}" for says, many in sorted(marks().items()))
     whole = ", ".join(sorted(changed())) or "nothing"
     return (
-        f"A sample of the tests. All mistakes are rejected; drawn are {rows}; whole, since"
+        f"A sample of the tests. All mistakes are rejected; drawn are {some}; whole, since"
         f" changed from {base()[:8] or 'an unknown commit'}: {whole}. {SEED}={seed()} repeats it; `make everything`"
         " runs all."
     )
