@@ -296,10 +296,15 @@ def place(monkeypatch, tmp_path):
     import builtins
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(math, "pi", math.pi)
-    monkeypatch.setattr(builtins, "sum", builtins.sum)
-    monkeypatch.setattr(torch.nn.functional, "softmax", torch.nn.functional.softmax)
-    monkeypatch.setattr(torch.nn.Softmax, "forward", torch.nn.Softmax.forward)
+    for owner, name in (
+        (math, "pi"),
+        (builtins, "ascii"),
+        (builtins, "sum"),
+        (torch.nn.functional, "softmax"),
+        (torch.nn.Softmax, "forward"),
+        (torch.Tensor, "softmax"),
+    ):
+        monkeypatch.setattr(owner, name, getattr(owner, name))
     monkeypatch.setenv("A", "0")
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, "math", math)
