@@ -43,6 +43,7 @@ def ill(found):
     return [f.says for f in found if f.well is False]
 
 
+@pytest.mark.slow("it goes through a course of its own, as test_contributing.py does")
 def test_a_new_course_goes_through_with_a_skeleton_in_it(place, capsys):
     """It builds and grades; the doctor says what the skeleton lacks, and has nothing to say of the rest."""
     said = new.exercise("doubled")

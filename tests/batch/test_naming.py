@@ -51,6 +51,7 @@ def test_a_name_keeps_what_the_answer_costs_unless_it_has_a_price(price, lost):
     assert (told.message, told.price) == (SAYS, lost)
 
 
+@pytest.mark.slow("it goes from a group to its pages, as the tests of each step do")
 def test_from_a_group_to_the_feedback(tmp_path, monkeypatch, other_course):
     """One test for the whole way, since each step takes what the one before it has made."""
     place = copy(tmp_path / "course")

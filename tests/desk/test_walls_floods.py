@@ -116,6 +116,7 @@ def test_what_is_stored_is_charged_in_full_whatever_its_size(size):
     assert ROOM.most * ROOM.size == 500 * 2**20 and ROOM.size / ROOM.every * 86400 == pytest.approx(288 * 2**20)
 
 
+@pytest.mark.slow("it hands in hundreds of notebooks")
 @pytest.mark.parametrize("size", [2_000, 60_000, 900_000])
 def test_many_that_are_small_fill_no_more_than_few_that_are_large(tmp_path, monkeypatch, size):
     """A hand-in below a MiB took nothing: one student could store 4.5 GB a day."""

@@ -393,6 +393,7 @@ def test_mistakes_of_a_part_are_looked_for_only_if_it_is_to_blame(grader, tmp_pa
     assert asked == (["RMSNorm", "MyModel", "ahead", "MyModel", "MyModel"] if blamed else ["MyModel"])
 
 
+@pytest.mark.slow("the capstone's parts take seconds to diagnose")
 @pytest.mark.parametrize("wrong, blamed", [("cache", "KVCache"), ("attention", "GroupedQueryAttention")])
 def test_a_part_is_blamed_by_its_own_name(grader, tmp_path, monkeypatch, wrong, blamed):
     """The course's answer to `KVCache` defines the attention that uses it as well."""

@@ -464,6 +464,7 @@ def pinned(parent, where):
     return child
 
 
+@pytest.mark.slow("it keeps the machine busy")
 def test_the_kernel_says_how_long_a_child_waited(parent, crowded):
     """A second of work takes three by the clock: it counts as one or so, and ends within a deadline of two."""
     child = pinned(parent, crowded)
@@ -474,6 +475,7 @@ def test_the_kernel_says_how_long_a_child_waited(parent, crowded):
         child.kill()
 
 
+@pytest.mark.slow("it keeps the machine busy")
 def test_who_sleeps_beside_busy_processes_is_given_no_more(parent, crowded):
     child = pinned(parent, crowded)
     try:

@@ -455,6 +455,7 @@ def test_ada(submission, draw):
 """
 
 
+@pytest.mark.slow("it grades a class, as others here do")
 def test_a_check_that_raises_for_one_student_is_told_to_the_instructor_and_left_to_a_person(place):
     checks = place / "exercises" / "normalise" / "checks.py"
     checks.write_text(checks.read_text() + RAISES_FOR_SOME)

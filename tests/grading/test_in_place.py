@@ -297,6 +297,7 @@ def test_notes_are_kept_in_the_record(grader, lesson, tmp_path):
     assert Verdict.from_dict(verdict.to_dict()) == verdict and verdict.exercises[0].notes
 
 
+@pytest.mark.slow("it starts pytest, as those of test_plain_pytest.py do")
 def test_plain_pytest_sees_the_same_world(lesson, tmp_path):
     lesson["cells"].append(code("F = nn = 3\ndef scaled(x):\n    return 0 * x"))
     path = hand_in(lesson, tmp_path, f"{LESSON}.ipynb")

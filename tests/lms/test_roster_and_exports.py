@@ -550,6 +550,7 @@ def test_a_table_of_text_that_is_called_an_excel_file_is_read(tmp_path):
     assert tables.read_table(tmp_path / "a.xls").rows == [["x", "Özil"]]
 
 
+@pytest.mark.slow("the command is in the week of test_week.py, too")
 def test_the_command_says_what_it_made_of_a_table(tmp_path):
     place = small_course.copy(tmp_path / "course")
     (place / "class.csv").write_bytes("sep=;\r\nid;last_name\r\nx;Müller\r\nTotal;\r\n".encode("cp1252"))

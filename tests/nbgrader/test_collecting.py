@@ -140,6 +140,7 @@ def test_an_archive_of_too_many_files_is_given_up(tmp_path, monkeypatch):
 ROOM = collecting.Allowance
 
 
+@pytest.mark.slow("it grades a class, as others here do")
 def test_the_command_uses_it(tmp_path):
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
     for folder in (f"source/{ASSIGNMENT}", f"release/{ASSIGNMENT}", f"downloaded/{ASSIGNMENT}/archive"):

@@ -109,6 +109,7 @@ def test_points_that_are_negative_are_numbers():
     assert exporting.line([-1.5, None, "-1.5"]) == "-1.5,,'-1.5\n"
 
 
+@pytest.mark.slow("it grades a class, as others here do")
 def test_the_command_writes_it_with_an_older_configuration(tmp_path):
     """No line of nbgrader_config.py asks for it but the one that puts the patches in place."""
     (tmp_path / "nbgrader_config.py").write_text(

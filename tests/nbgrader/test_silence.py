@@ -218,6 +218,7 @@ SLIPS = {
 HEALED_BY_BUILD = ("new cell after hand-in",)
 
 
+@pytest.mark.drawn(6, "slips of an instructor")
 @pytest.mark.parametrize("slip", SLIPS)
 def test_each_slip_stops_with_one_sentence_and_nothing_is_written(place, kit, slip):
     """`build`, `grade`, and Formgrader's button. Where the source is not built as it is, that may be said instead."""
@@ -351,6 +352,7 @@ def test_other_work_than_before_is_no_regrade_and_does_not_count_as_unchanged(pl
     assert code == 0 and "The change would be: 0 gain, 0 lose, 2 stay as they are, 2 with new work." in out
 
 
+@pytest.mark.slow("it grades a class, as others here do")
 def test_a_regrade_has_the_same_inputs_so_that_luck_changes_nothing(place, kit):
     """Seven answers, each of which is right or wrong with another of the numbers that are drawn."""
 

@@ -471,6 +471,7 @@ def test_answers_to_two_questions_may_be_merged_into_one_cell(tmp_path, kit_in):
     assert marks(place)["merged", "why"] == marks(place)["first", "why"] == WAITS
 
 
+@pytest.mark.slow("it grades a class, as others here do")
 def test_a_lesson_that_was_changed_after_its_release_is_no_answer(place, kit):
     """Nor is the placeholder of an earlier release."""
 

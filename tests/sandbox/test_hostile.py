@@ -69,16 +69,15 @@ def family_of(attack, **_):
 
 
 ATTACK = pytest.mark.drawn(1, "attacks of each family but forging", by=name_of, each=family_of)
+FORGING = pytest.mark.drawn(30, "forgings", by=name_of)
 LONG_FORGING = pytest.mark.drawn(1, "forgings in the lessons that take longest", by=name_of)
 
 
 def sampled(found):
-    """Attacks as parameters, with the marks by which they are drawn: forgings are not, but for the long ones."""
+    """Attacks as parameters, with the marks by which they are drawn."""
     for attack in found:
-        is_long = attack.assignment[:2] in ("09", "10", "12")
-        mark = LONG_FORGING if is_long else ATTACK
-        is_drawn = is_long or family_of(attack) != "forging"
-        yield pytest.param(attack, id=attack.name, marks=[mark] if is_drawn else [])
+        forging = LONG_FORGING if attack.assignment[:2] in ("09", "10", "12") else FORGING
+        yield pytest.param(attack, id=attack.name, marks=forging if family_of(attack) == "forging" else ATTACK)
 
 
 @pytest.mark.parametrize("attack", [*sampled(attacks.attacks())])

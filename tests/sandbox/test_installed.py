@@ -123,6 +123,7 @@ def points(verdicts):
     return [verdict["exercises"][0]["score"] for verdict in verdicts]
 
 
+@pytest.mark.slow("it makes an environment, as another test does")
 def test_a_kit_in_a_virtual_environment_is_not_shown(machine, tmp_path):
     """Nor by the link `lib64`, nor where the environment itself is reached by a link."""
     assert (machine / "env" / "lib64").is_symlink()

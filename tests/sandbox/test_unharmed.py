@@ -341,6 +341,7 @@ def test_an_answer_is_judged_by_its_own_code(grader, solution, tmp_path, case):
     assert_full(grader.grade_file(hand_in(solution, tmp_path)).verdict)
 
 
+@pytest.mark.drawn(6, "answers below what cannot work")
 @pytest.mark.parametrize("case", ABOVE)
 def test_an_answer_below_what_cannot_work_counts(grader, solution, tmp_path, case):
     cell = cell_of(solution, "attention-solution")

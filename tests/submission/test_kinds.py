@@ -316,6 +316,7 @@ def test_what_nobody_reads_is_read_past(kind, tmp_path):
     assert read.read_notebook(path.read_bytes()) == read.read_notebook(data)
 
 
+@pytest.mark.slow("it reads past 26 MB of widgets")
 def test_a_large_notebook_takes_no_memory_for_what_is_left_out():
     data = json.dumps(large("many widgets")).encode()
     tracemalloc.start()

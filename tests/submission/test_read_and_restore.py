@@ -25,6 +25,7 @@ def read(cells):
     return reading.read_notebook(json.dumps({**NOTEBOOK, "cells": cells}).encode())
 
 
+@pytest.mark.drawn(12, "files that are no notebook")
 @pytest.mark.parametrize(
     "data, says",
     [
