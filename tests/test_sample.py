@@ -55,7 +55,7 @@ LESSONS += [Item(f"tests/lessons/test_runs.py::test_z[half-0{n}_name]", ONE, nam
     ],
 )
 def test_a_mark_says_of_what_so_many_are_drawn(seeded, ways, drawn):
-    mark, items = pytest.mark.drawn(1, "things", **ways), []
+    mark, items = pytest.mark.drawn(*(1, "things"), **ways), []
     for file, test, family, n in itertools.product("fg", "xy", "ab", range(3)):
         items.append(Item(f"tests/test_{file}.py::test_{test}[{family}{n}]", mark, family=family, n=n))
     assert len(seeded.chosen(items)) == drawn
