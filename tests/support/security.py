@@ -119,16 +119,11 @@ def at_level_process(attack, failed):
 
 
 def layer_table():
-    """A Markdown table of attempts and the layers that stop them, for a grader that is root on Linux 6.12 or later.
-
-    The last column is the level `process`, where bubblewrap is missing.
-    """
-    text = ["| Attempt | Stopped, alone, by | `--sandbox process` |", "|---|---|---|"]
+    """A Markdown table of attempts and the layers that stop them, for a grader that is root on Linux 6.12 or later."""
+    text = ["| Attempt | Stopped, alone, by |", "|---|---|"]
     for what, holding in layers.held_by(root=True, version=6).items():
         named = [layer for layer in layers.LAYERS if layer in holding]
-        left = len(named) - ("bubblewrap" in named)
-        at_process = {0: "the watch", 1: "1 layer"}.get(left, f"{left} layers")
-        text.append(f"| {what} | {', '.join(named)} | {at_process} |")
+        text.append(f"| {what} | {', '.join(named)} |")
     return "\n".join(text)
 
 
