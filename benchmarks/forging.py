@@ -17,6 +17,7 @@ import platform
 import re
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -157,8 +158,8 @@ benchmarks/forging.py --write`, with this repository's assignment 02.
 - **Here** is what `autograder check` gives for the same notebook, with the hidden graders.
 - In every notebook the attacked exercise is wrong and the others are right. The figures are its points; all points are
   bold. "No grade": the kernel had ended, and nbgrader graded nothing of that submission.
-- This run has {run} of the {every} attacks that can be made on both. {left_out} more, in `tests/hostile/forging`, aim
-  at this kit's own insides, and mean nothing to stock nbgrader.
+- This run has {run} of the {every} attacks that can be made on both; {left_out} more aim at this kit's own insides.
+  [tests/hostile](../tests/hostile/README.md) has them all.
 
 Python {python}, torch {torch}, IPython {ipython}, nbclient {nbclient}; commit {commit}.
 """
@@ -172,9 +173,17 @@ def as_page(rows, stock, here, left_out, every):
     lines = [INTRODUCTION.format(**versions, **counts, python=platform.python_version(), commit=measuring.commit())]
     lines += ["| attack | it … | of | stock | here |", "|---|---|---|---|---|"]
     most = {e["metadata"]["nbgrader"]["grade_id"]: e["metadata"]["nbgrader"]["points"] for e in graded_cells()}
+    in_vain = []
     for name, (tries, exercise, _) in rows.items():
-        scores = [as_points(scores[name], most[exercise]) for scores in (stock, here)]
-        lines.append(f"| {name.replace('_', ' ')} | {tries} | {most[exercise]:g} | {' | '.join(scores)} |")
+        scores, title = (stock[name], here[name]), name.replace("_", " ")
+        if scores == (0, 0) and not name.startswith("("):
+            in_vain.append(title)
+        else:
+            points = " | ".join(as_points(score, most[exercise]) for score in scores)
+            lines.append(f"| {title} | {tries} | {most[exercise]:g} | {points} |")
+    if in_vain:
+        text = f"{len(in_vain)} more get nothing on either side: {', '.join(in_vain)}."
+        lines.append(f"\n{textwrap.fill(text, 120)}")
     forged = [name for name in rows if not name.startswith("(")]
     full = [sum((scores[name] or 0) >= most[rows[name][1]] for name in forged) for scores in (stock, here)]
     some = [sum((scores[name] or 0) > 0 for name in forged) for scores in (stock, here)]

@@ -34,7 +34,8 @@ GROUPS = {
     "Try dtypes and extreme numbers": "name_of HUGE HUGE_TOLERANCE",
     "Try devices": "on_meta on_cuda stayed_on_cuda Submission.devices Proxy.on Proxy.to",
     "Compare errors": "refuses Proxy.error Proxy.refused StudentError StudentError.sentence",
-    "Ask how it was done": "unchanged does_without Proxy.counted Proxy.work Proxy.watched Proxy.launch Proxy.compile",
+    "Ask how it was done": "unchanged does_without",
+    "Count what it does, or launch a kernel": "Proxy.counted Proxy.work Proxy.watched Proxy.launch Proxy.compile",
     "Ask an easy case first": "gate easy_case",
     "Say which step of attention is wrong": "steps.Case steps.first_wrong steps.first_wrong_of_layers",
     "Let a student's test judge an answer": "Submission.examine",
@@ -43,6 +44,15 @@ GROUPS = {
     "Write mistakes": """Bank Bank.mistake Bank.variant Bank.rewritten Bank.released Bank.share shared ALL BankError""",
 }
 NAMES = [name for names in GROUPS.values() for name in names.split()]
+# groups that the page lists: of these names, it has the first paragraph of the docstring
+LISTED = (
+    "Pass modules to it",
+    "Set and compare parameters",
+    "Count what it does, or launch a kernel",
+    "Say which step of attention is wrong",
+    "Let a student's test judge an answer",
+    "Train a model, and let it read",
+)
 
 
 def found(name):
@@ -53,7 +63,7 @@ def found(name):
 
 
 def entry(name):
-    """A heading with the signature, what its docstring says, and its example."""
+    """A heading with the signature, what its docstring says, and its example, of errors only the last line."""
     thing = found(name)
     if not callable(thing):
         return f"### `{name} = {thing:g}`\n\n{comment(name)}"
@@ -61,7 +71,15 @@ def entry(name):
     says, _, example = text.replace("'''", '"""').partition(">>>")
     heading = called(name, thing)
     ticks = "``" if "`" in heading else "`"
-    return f"### {ticks}{heading}{ticks}\n\n{says.strip()}\n\n```pycon\n>>>{example.rstrip()}\n```"
+    example = example.replace("Traceback (most recent call last):\n", "").rstrip()
+    return f"### {ticks}{heading}{ticks}\n\n{says.strip()}\n\n```pycon\n>>>{example}\n```"
+
+
+def line(name):
+    """An entry of a list: the signature, and the first paragraph of its docstring."""
+    thing = found(name)
+    text = inspect.getdoc(thing).partition("\n\n")[0]
+    return textwrap.fill(f"- `{called(name, thing)}`: {text}", 120, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def comment(name):
@@ -84,7 +102,12 @@ def called(name, thing):
 
 def names_page():
     """The part of the page between the markers: each name in its group."""
-    return "\n\n".join(f"## {group}\n\n" + "\n\n".join(map(entry, names.split())) for group, names in GROUPS.items())
+    return "\n\n".join(f"## {group}\n\n{entries(group, names.split())}" for group, names in GROUPS.items())
+
+
+def entries(group, names):
+    """What the page says of the names in a group."""
+    return "\n".join(map(line, names)) if group in LISTED else "\n\n".join(map(entry, names))
 
 
 def up_to_date(page):
