@@ -628,29 +628,42 @@ def write_page(records: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 
 def table(records: Sequence[Mapping[str, Any]]) -> str:
-    """The table of all faults with their results, and the share of them that the sample finds."""
+    """How many faults of each room are found, and the faults that the sample does not find."""
     sample, all_tests = latest(records, True), latest(records, False)
-    lines = ["| fault | room | `make test` | `make everything` |", "|---|---|---|---|"]
-    by_sample = by_all = 0
-    for fault in FAULTS:
-        one, other = sample.get(fault.name), all_tests.get(fault.name)
-        is_found = one is not None and one["result"] == FOUND
-        by_sample += is_found
-        by_all += is_found or (other is not None and other["result"] == FOUND)
-        cells = [fault.name, fault.room, _cell(one), FOUND if is_found else _cell(other)]
-        lines.append(f"| {' | '.join(cells)} |")
-    total = f"`make test` finds {by_sample} of the {by_all} faults that `make everything` finds"
+    if not sample:
+        return f"{UNKNOWN.capitalize()}.\n"
+    by_sample = {fault.name for fault in FAULTS if _is_found(sample.get(fault.name))}
+    by_all = by_sample | {fault.name for fault in FAULTS if _is_found(all_tests.get(fault.name))}
+    rooms = {fault.room: [other.name for other in FAULTS if other.room == fault.room] for fault in FAULTS}
     commits = sorted({record["commit"][:8] for record in (*sample.values(), *all_tests.values())})
-    known = f"{total} ({by_sample / by_all:.0%}), at {', '.join(commits)}." if by_all else f"{UNKNOWN.capitalize()}."
-    return "\n".join([known, "", *lines, ""])
+    share = f" ({len(by_sample) / len(by_all):.0%})" if by_all else ""
+    lines = [
+        f"`make test` finds {len(by_sample)} of the {len(by_all)} faults that `make everything` finds{share}, "
+        f"at {', '.join(commits)}.",
+        "",
+        "| room | faults | `make test` finds | `make everything` finds |",
+        "|---|---:|---:|---:|",
+        *(
+            f"| {room} | {len(names)} | {_many(names, by_sample)} | {_many(names, by_all)} |"
+            for room, names in rooms.items()
+        ),
+        "",
+        "What `make test` has not found:",
+        "",
+    ]
+    for fault in FAULTS:
+        if fault.name not in by_sample:
+            one, other = said(sample.get(fault.name)), said(all_tests.get(fault.name))
+            lines.append(f"- `{fault.name}`: {fault.says} `make test`: {one}; `make everything`: {other}.")
+    return "\n".join([*lines, ""])
 
 
-def _cell(result: Mapping[str, Any] | None) -> str:
-    """A result in a cell of a table: the name of the test alone says enough."""
-    if result is None or result["result"] != FOUND:
-        return said(result)
-    test = result["by"].split("[")[0]
-    return f"`{test.rpartition('/')[2]}`"
+def _is_found(result: Mapping[str, Any] | None) -> bool:
+    return result is not None and result["result"] == FOUND
+
+
+def _many(names: Sequence[str], found: set[str]) -> int:
+    return len(found.intersection(names))
 
 
 # --- the command ----------------------------------------------------------------------------------

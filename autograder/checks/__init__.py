@@ -1,4 +1,4 @@
-"""What a `checks.py` needs: `from autograder.checks import check, close`; docs/checks.md has an example of each."""
+"""What a `checks.py` needs: `from autograder.checks import check, close`; docs/checks.md shows each name."""
 
 from ..sandbox.inside.wire import Generator
 from . import steps

@@ -1,4 +1,4 @@
-"""What a `mistakes.py` needs: `from autograder.mistakes import Bank`; docs/checks.md has an example of each."""
+"""What a `mistakes.py` needs: `from autograder.mistakes import Bank`; docs/checks.md shows each name."""
 
 from .bank import Bank, BankError, shared
 from .prices import ALL

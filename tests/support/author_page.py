@@ -22,10 +22,11 @@ WRITTEN = re.compile(r"^```python the student's code\n(.*?)^```$", re.MULTILINE 
 GROUPS = {
     "Mark a check": "check CheckFailed",
     "Draw inputs": "Draw Draw.normal Draw.mask Draw.integer Draw.state Generator",
-    "Reach what the student wrote": """Submission Submission.function Submission.build Submission.settle
-        Submission.source Proxy Proxy.method Proxy.attribute""",
+    "Reach what the student wrote": "Submission Submission.function Submission.build Proxy",
+    "Reach its parts, its text, its errors": "Proxy.method Proxy.attribute Submission.source Submission.settle",
     "Pass modules to it": "Submission.torch_module Submission.stub Proxy.do Proxy.seen Proxy.held",
-    "Compare values": "tensor pair shape close numbers reacts kind_of",
+    "Compare values": "tensor pair shape close",
+    "Compare plain numbers, and what changes": "numbers reacts kind_of",
     "Compare masks": "pattern boolean",
     "Compare gradients": "gradient Proxy.gradients",
     "Set and compare parameters": """parameters Proxy.parameters Proxy.load Proxy.freeze Proxy.frozen Proxy.train
@@ -41,17 +42,25 @@ GROUPS = {
     "Let a student's test judge an answer": "Submission.examine",
     "Train a model, and let it read": """Proxy.learn Proxy.weights Proxy.read Proxy.memory Proxy.resume
         Submission.afresh Submission.seconds_left Submission.build_seeded Submission.measure""",
-    "Write mistakes": """Bank Bank.mistake Bank.variant Bank.rewritten Bank.released Bank.share shared ALL BankError""",
+    "Write mistakes": "Bank Bank.mistake",
+    "Write more of them": "Bank.variant Bank.rewritten Bank.released Bank.share shared ALL BankError",
 }
 NAMES = [name for names in GROUPS.values() for name in names.split()]
 # groups that the page lists: of these names, it has the first paragraph of the docstring
 LISTED = (
+    "Draw inputs",
+    "Reach its parts, its text, its errors",
     "Pass modules to it",
+    "Compare plain numbers, and what changes",
+    "Compare masks",
     "Set and compare parameters",
+    "Compare what is random",
+    "Try dtypes and extreme numbers",
     "Count what it does, or launch a kernel",
     "Say which step of attention is wrong",
     "Let a student's test judge an answer",
     "Train a model, and let it read",
+    "Write more of them",
 )
 
 
@@ -65,8 +74,6 @@ def found(name):
 def entry(name):
     """A heading with the signature, what its docstring says, and its example, of errors only the last line."""
     thing = found(name)
-    if not callable(thing):
-        return f"### `{name} = {thing:g}`\n\n{comment(name)}"
     text = textwrap.dedent(inspect.getdoc(thing))
     says, _, example = text.replace("'''", '"""').partition(">>>")
     heading = called(name, thing)
@@ -76,10 +83,11 @@ def entry(name):
 
 
 def line(name):
-    """An entry of a list: the signature, and the first paragraph of its docstring."""
+    """An entry of a list: the signature and the first paragraph of its docstring, or a constant with its comment."""
     thing = found(name)
-    text = inspect.getdoc(thing).partition("\n\n")[0]
-    return textwrap.fill(f"- `{called(name, thing)}`: {text}", 120, subsequent_indent="  ", break_on_hyphens=False)
+    heading = called(name, thing) if callable(thing) else f"{name} = {thing:g}"
+    text = inspect.getdoc(thing).partition("\n\n")[0] if callable(thing) else comment(name)
+    return textwrap.fill(f"- `{heading}`: {text}", 120, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def comment(name):

@@ -119,12 +119,12 @@ def at_level_process(attack, failed):
 
 
 def layer_table():
-    """A Markdown table of attempts and the layers that stop them, for a grader that is root on Linux 6.12 or later."""
-    text = ["| Attempt | Stopped, alone, by |", "|---|---|"]
+    """A Markdown table of attempts by the layers that stop them, for a grader that is root on Linux 6.12 or later."""
+    stopped = {}
     for what, holding in layers.held_by(root=True, version=6).items():
-        named = [layer for layer in layers.LAYERS if layer in holding]
-        text.append(f"| {what} | {', '.join(named)} |")
-    return "\n".join(text)
+        stopped.setdefault(tuple(layer for layer in layers.LAYERS if layer in holding), []).append(what)
+    text = ["| Stopped, alone, by | Attempts |", "|---|---|"]
+    return "\n".join(text + [f"| {', '.join(by)} | {'; '.join(stopped[by])} |" for by in sorted(stopped, key=len)])
 
 
 def up_to_date(page):
