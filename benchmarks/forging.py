@@ -17,7 +17,6 @@ import platform
 import re
 import sys
 import tempfile
-import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -173,17 +172,16 @@ def as_page(rows, stock, here, left_out, every):
     lines = [INTRODUCTION.format(**versions, **counts, python=platform.python_version(), commit=measuring.commit())]
     lines += ["| attack | it … | of | stock | here |", "|---|---|---|---|---|"]
     most = {e["metadata"]["nbgrader"]["grade_id"]: e["metadata"]["nbgrader"]["points"] for e in graded_cells()}
-    in_vain = []
+    in_vain = 0
     for name, (tries, exercise, _) in rows.items():
-        scores, title = (stock[name], here[name]), name.replace("_", " ")
+        scores = stock[name], here[name]
         if scores == (0, 0) and not name.startswith("("):
-            in_vain.append(title)
+            in_vain += 1
         else:
             points = " | ".join(as_points(score, most[exercise]) for score in scores)
-            lines.append(f"| {title} | {tries} | {most[exercise]:g} | {points} |")
+            lines.append(f"| {name.replace('_', ' ')} | {tries} | {most[exercise]:g} | {points} |")
     if in_vain:
-        text = f"{len(in_vain)} more get nothing on either side: {', '.join(in_vain)}."
-        lines.append(f"\n{textwrap.fill(text, 120)}")
+        lines.append(f"\nThe other {in_vain} attacks get nothing on either side.")
     forged = [name for name in rows if not name.startswith("(")]
     full = [sum((scores[name] or 0) >= most[rows[name][1]] for name in forged) for scores in (stock, here)]
     some = [sum((scores[name] or 0) > 0 for name in forged) for scores in (stock, here)]

@@ -18,6 +18,46 @@ PAGE = ROOT / "docs" / "checks.md"
 START, END = "<!-- names: made by `make author-page` -->", "<!-- end of names -->"
 WRITTEN = re.compile(r"^```python the student's code\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
+# what only the examples use that the page does not show, after the student's code there
+MORE = """
+
+def sums_to_one(candidate):
+    assert torch.allclose(candidate(torch.zeros(2, 3)).sum(-1), torch.ones(2))
+
+
+def past(n):
+    return torch.ones(n, n).tril()
+
+
+def toss(n, generator=None):
+    return torch.randint(2, (n,), generator=generator)
+
+
+def size(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+def freeze(module):
+    module.requires_grad_(False)
+
+
+def next_token(model, tokens):
+    logits, _ = model(tokens)
+    return logits[:, -1].argmax(-1)
+
+
+class Table(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.rows = nn.Embedding(size, size)
+
+    def forward(self, idx):
+        return self.rows(idx)
+
+    def step(self, token, state=None):
+        return self.rows(token), [token]
+"""
+
 # The names by what an author wants to do; a name with a dot is a method.
 GROUPS = {
     "Mark a check": "check CheckFailed",
@@ -137,9 +177,9 @@ class WithoutModules(doctest.OutputChecker):
 def failures(name):
     """How the example of a name fails, as text; "" if it does not. Raises ValueError if there is none.
 
-    It runs with what the page says: all names are imported, and `submission` and `draw` are those of a check.
+    It runs with what the page says, and MORE: all names are imported, and `submission` and `draw` are those of a check.
     """
-    text = WRITTEN.search(PAGE.read_text(encoding="utf-8"))[1]
+    text = WRITTEN.search(PAGE.read_text(encoding="utf-8"))[1] + MORE
     student = {"__name__": "student"}
     exec(compile(text, "<the answer>", "exec"), student)
     given = {one: getattr(checks, one) for one in checks.__all__} | {
