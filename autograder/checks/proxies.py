@@ -33,6 +33,7 @@ Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or
 
 
 CELL, BESIDE = "<", "<beside "  # how the file names of answers begin, and of what an answer depends on
+AT_FIRST = 0  # the seed of torch's generator at the first call of a check, as when a class is built
 OF_TRITON = ("launch", "compile")  # requests for which torch computes nothing
 # the answer of what has ended a process before
 BARRED: wire.Message = {"ok": False, "error": {"type": bounds.Barred.__name__, "message": ""}, "failed": None}
@@ -876,6 +877,8 @@ class Proxy:
             "kwargs": pack(kwargs),
             **options,
         }
+        if not self.submission.transcript.entries:  # what draws from torch's generator does the same in each process
+            message.setdefault("seed", AT_FIRST)
         if upstream is not None:
             message["upstream"] = pack(upstream)
         reply, tensors = self.submission._ask(message, keep)

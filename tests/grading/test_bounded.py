@@ -5,7 +5,6 @@ Nothing here hands the diagnostician an answer before it asks: what is tested is
 
 import dataclasses
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -39,8 +38,13 @@ for old, new in (
     INNER_CACHE = INNER_CACHE.replace(old, new.format(old))
 
 
-def limited():
-    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+# A process counts as its own what the one had that started it: so a small one starts it, and prints its most.
+START = """
+import resource, subprocess, sys
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]), int(sys.argv[1])))
+code = subprocess.call(sys.argv[3:], stdout=open(sys.argv[2], "w"))
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+"""
 
 
 def checked(folder, exercise, *answers):
@@ -50,12 +54,12 @@ def checked(folder, exercise, *answers):
         paths.append(folder / f"answer_{number}.py")
         paths[-1].write_text("\n\n\n".join(cell.code for cell in cells_for(exercise, answer)), encoding="utf-8")
     command = [sys.executable, "-m", "autograder", "check", *paths, "--exercise", exercise, "--seed", "1"]
-    with (folder / "said").open("w") as said:
-        process = subprocess.Popen([*command, "--format", "json"], stdout=said, cwd=ROOT, preexec_fn=limited)
-        _, status, usage = os.wait4(process.pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 1
+    start = [sys.executable, "-S", "-c", START, str(LIMIT), folder / "said", *command, "--format", "json"]
+    told = subprocess.run(start, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+    code, most = map(int, told.split())
+    assert code == 1
     verdicts = [json.loads(line) for line in (folder / "said").read_text().splitlines()]
-    return [verdict["exercises"][0] for verdict in verdicts], usage.ru_maxrss // 1024
+    return [verdict["exercises"][0] for verdict in verdicts], most
 
 
 def test_an_answer_for_which_a_pair_of_mistakes_doubles(tmp_path):

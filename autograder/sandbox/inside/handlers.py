@@ -197,6 +197,7 @@ class RequestHandler:
         self.namespace = namespace
         self.bound: dict[str, Any] = {}
         self.objects: dict[int, Any] = {}
+        self.random = torch.empty(0, dtype=torch.uint8)  # the state of torch's generator after the latest call
         self.learners: dict[int, Learner] = {}  # by the numbers of their models, as readers are
         self.readers: dict[int, Reader] = {}
         self.remembered: tuple[dict[str, Any], dict[str, Any]] = {}, {}
@@ -480,12 +481,15 @@ class RequestHandler:
         kept = Kept()
         if "seed" in request:
             seed(request["seed"])
+        elif torch.equal(self.random, torch.default_generator.get_state()):
+            torch.rand(())  # or who seeds it in each call would leave it as it is
         random = torch.default_generator.get_state()
         asked = next((one for name, one in counters.items() if request.get(name)), contextlib.nullcontext())
         watch = OneDevice() if device == "meta" else asked
         _let_torch_make_its_masks()
         with watch, kept if request.get("watch") else contextlib.nullcontext():
             value = target(*args, **kwargs)
+        self.random = torch.default_generator.get_state()
         try:
             returned = tensors_in(value)
         except RecursionError:
@@ -494,7 +498,7 @@ class RequestHandler:
             "devices": sorted({t.device.type for t in returned}),
             "changed": [i for i, (a, b) in enumerate(zip(given, before, strict=True)) if not _same(a, b)],
             "kept": kept.size(returned) if request.get("watch") else 0,
-            "drew": not torch.equal(random, torch.default_generator.get_state()),
+            "drew": not torch.equal(random, self.random),
             "replaced": not all(
                 _same_objects(h, dict(m.named_parameters())) for m, h in zip(modules, before_call, strict=True)
             ),
