@@ -18,7 +18,7 @@ from ..checks.proxies import Transcript
 from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..checks.source_text import NoDefinition, names_in
 from ..errors import ChildGone, CourseError, Interrupted
-from ..mistakes import fault_location, prices, repair
+from ..mistakes import fault_location, prices, repair, slip
 from ..mistakes.bank import right_answer
 from ..mistakes.diagnosis import Diagnostician
 from ..mistakes.edits import Mutant
@@ -250,10 +250,11 @@ class Blame:
         run = one.run
         with contextlib.suppress(NoDefinition):
             with workspace.with_edits(run.exercise, repair.EACH, repair.EVERY) as edited:
-                text, is_alike = edited.text, functools.partial(self._is_alike, edited, run)
+                text, first = edited.text, repair.tried(run)[0]
+                is_alike = functools.partial(self._is_alike, edited, run, check=first)
                 edit = self._first_that_passes(edited, run, repair.tries(text, run, is_alike))
-            if edit is None:
-                return []
+                if edit is None or not self._is_slip(edited, run, edit):
+                    return []
             with workspace.with_texts(run.exercise, {run.exercise: edit.source}) as alone:
                 if self._passes(alone, run):
                     workspace.edited[run.exercise] = edit.source
@@ -262,10 +263,10 @@ class Blame:
 
     def _first_that_passes(self, edited: Edited, run: ExerciseRun, edits: Iterable[Mutant]) -> Mutant | None:
         """The first edit of an answer that passes all checks, and before them one of those that the answer failed."""
-        failed, slow = repair.first_tried(run), 0
+        (first, *_), slow = repair.tried(run), 0
         for edit in edits:
             try:
-                if edited.put(edit.source) and self._passes(edited, run, failed) and self._passes(edited, run):
+                if edited.put(edit.source) and self._passes(edited, run, first) and self._passes(edited, run):
                     return edit
             except (Interrupted, Stopped):
                 slow += 1
@@ -273,16 +274,33 @@ class Blame:
                 break
         return None
 
-    def _is_alike(self, edited: Edited, run: ExerciseRun, text: str) -> bool:
-        """Whether the check by which edits are tried first sees the same of another text of an answer."""
-        failed = repair.first_tried(run)
+    def _is_slip(self, edited: Edited, run: ExerciseRun, edit: Mutant) -> bool:
+        """Whether an edit that makes an answer right undoes a slip; a guess is none.
+
+        Where errors ended all checks, the later calls of a check were never made, and what they need never ran.
+        """
+        failed = repair.tried(run) if repair.has_run(run) else repair.tried(run)[:1]
+
+        def is_alike(text: str) -> bool:
+            return all(self._is_alike(edited, run, text, check) for check in failed)
+
+        def passes(text: str) -> bool:
+            try:
+                return edited.put(text) and all(self._passes(edited, run, check) for check in failed)
+            except (Interrupted, Stopped):
+                return False
+
+        return slip.is_slip(edit, repair.at_fault(run), is_alike, passes)
+
+    def _is_alike(self, edited: Edited, run: ExerciseRun, text: str, check: str) -> bool:
+        """Whether a check sees the same of another text of an answer."""
         try:
             if not edited.put(text):
                 return False
-            tried = self.graders.run(run.exercise, edited, run.seed, failed)
+            tried = self.graders.run(run.exercise, edited, run.seed, check)
         except (Interrupted, Stopped):
             return False
-        return not tried.stopped and _is_same(tried, run, [failed])
+        return not tried.stopped and _is_same(tried, run, [check])
 
     def _passes(self, edited: Workspace, run: ExerciseRun, only: str | None = None) -> bool:
         """Whether an edited answer passes all checks, or `only` one. Raises Stopped."""

@@ -54,7 +54,8 @@ MOST_NAMES = 5  # parameters without a default that are mixed up with each other
 class Mutant:
     """A program with one edit of that `kind`, at that `line` of its text: its whole text, and that of the program.
 
-    `part` is the smallest part of that line that shows what is edited; empty if the line does.
+    `part` is the smallest part of that line that shows what is edited; empty if the line does. `span` is where the
+    bytes of what is edited begin and end in the text of the program.
     """
 
     kind: str
@@ -62,6 +63,7 @@ class Mutant:
     original: str
     line: int
     part: str
+    span: tuple[int, int]
 
     def diff(self) -> str:
         """The lines that differ."""
@@ -122,7 +124,9 @@ def made(text: str, edits: Iterable[Edit]) -> Iterator[Mutant]:
         source = page.with_edit(edit)
         if source and source not in seen and _compiles(source):
             seen.add(source)
-            yield Mutant(edit.kind, source, page.text, edit.line, page.part(edit))
+            yield Mutant(
+                edit.kind, source, page.text, edit.line, page.part(edit), page.span(cast("ast.expr", edit.node))
+            )
 
 
 class Page:
@@ -137,7 +141,7 @@ class Page:
         """The text with something else in a node's place; empty if that cannot be written."""
         node = cast("ast.stmt | ast.expr", edit.node)
         first = self.starts[node.lineno - 1]
-        start, end = self._span(node)
+        start, end = self.span(node)
         try:
             new = ast.unparse(edit.new)
         except (ValueError, RecursionError):  # a number that is too long, or something nested too deeply
@@ -168,10 +172,10 @@ class Page:
         return written if len(written) <= LONGEST_PART and PLAIN.fullmatch(written) else ""
 
     def _written(self, node: ast.expr | ast.keyword) -> str:
-        start, end = self._span(node)
+        start, end = self.span(node)
         return self.bytes[start:end].decode()
 
-    def _span(self, node: ast.stmt | ast.expr | ast.keyword) -> tuple[int, int]:
+    def span(self, node: ast.stmt | ast.expr | ast.keyword) -> tuple[int, int]:
         """Where the bytes of a node begin and end."""
         ends = self.starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
         return self.starts[node.lineno - 1] + node.col_offset, ends

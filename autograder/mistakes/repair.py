@@ -115,10 +115,10 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Itera
     """
     if len(text) > MOST_TEXT:
         return
-    at_fault = {place.code.strip() for place in run.places.values()}
+    ended = at_fault(run)
     try:
         tree = ast.parse(text)
-        lines = [number for number, line in enumerate(_lines(text), start=1) if line in at_fault][:MOST_LINES]
+        lines = [number for number, line in enumerate(_lines(text), start=1) if line in ended][:MOST_LINES]
         kinds = slips, material(run.exercise).additions, _with_names_at(lines, tree)
         every = [edit for edits_of in kinds for edit in edits_in(tree, edits_of)]
         calls = _bodies_of_calls(tree) if _ends_before_a_call(run) else []
@@ -133,6 +133,11 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Itera
         return far > 0, LATER.get(edit.kind.split()[-1], 0), far
 
     yield from itertools.islice(made(text, sorted(every, key=rank)), MOST)
+
+
+def at_fault(run: ExerciseRun) -> set[str]:
+    """The lines of an answer at which errors ended its checks."""
+    return {place.code.strip() for place in run.places.values()}
 
 
 def _ends_before_a_call(run: ExerciseRun) -> bool:
@@ -252,13 +257,12 @@ def has_run(run: ExerciseRun) -> bool:
     return any(check.passed for check in run.judged()) or any(one.name not in run.places for one in _tried(run))
 
 
-def first_tried(run: ExerciseRun) -> str:
-    """The name of the failed check by which an edit is tried first."""
-    return _tried(run)[0].name
+def tried(run: ExerciseRun) -> list[str]:
+    """The checks that the answer failed, without those that were not tried: an edit has to pass the first one first."""
+    return [check.name for check in _tried(run)]
 
 
 def _tried(run: ExerciseRun) -> list[Check]:
-    """The checks that the answer failed, without those that were not tried."""
     return [check for check in run.rejected() if not check.reason.startswith(NOT_TRIED)]
 
 
