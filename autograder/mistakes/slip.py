@@ -14,7 +14,8 @@ import ast
 import copy
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple, TypeGuard
 
 from .edits import Mutant, Page, name_called
 
@@ -26,17 +27,25 @@ CHANCE = {"manual_seed", "seed", "seed_all", "manual_seed_all", "default_rng", "
 ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)  # what follows them in a block does not run
 
 
+class Stop(NamedTuple):
+    """What makes a program stop: what is put at two places in the bytes of its text."""
+
+    start: int
+    before: str
+    end: int
+    after: str
+
+
 @dataclass
 class Part:
     """A part of a program that runs as a whole or not at all, but for those inside.
 
-    `stops` makes it stop, and `before` what decides whether it runs: places in the bytes of the text, and what is put
-    there. Whether a function runs is decided elsewhere: its `before` is empty.
+    `stop` stops it, and `decision` what decides whether it runs; None for a function, which is decided on elsewhere.
     """
 
-    stops: list[tuple[int, str]]
-    before: list[tuple[int, str]]
-    inside: list[Part] = field(default_factory=list)
+    stop: Stop
+    decision: Stop | None
+    inside: list[Part]
 
 
 def is_slip(
@@ -53,24 +62,32 @@ def is_slip(
     if _is_of_chance(page, tree, edit) or _is_row_of_a_table(page, tree, edit):
         return False
     never_ran = Search(page, is_alike)
-    dead = never_ran.of(_parts(page, tree, at_fault), lambda part: part.stops, lambda part: part.inside)
-    if not dead or passes(_edited(page, edit, dead)):
+    dead = never_ran.of(Parts(page, tree, at_fault).outermost(), lambda part: part.stop)
+    if not _is_inside(edit, dead) and passes(_edited(page, edit, dead)):
         return True
-    decided = [part for part in dead if part.before]
-    unreached = never_ran.of(decided, lambda part: part.before, lambda part: [])
-    if never_ran.is_spent:
-        return False
+    decided = [part for part in dead if part.decision]
+    unreached = never_ran.of(decided, lambda part: part.decision, goes_in=False)
     passed_by = [part for part in decided if part not in unreached]
-    if any(edit.span[0] < place < edit.span[1] for part in passed_by for place, _ in part.stops):
-        return False  # the edit is about it
+    if never_ran.is_spent or _is_inside(edit, passed_by):
+        return False
     return passes(_edited(page, edit, passed_by))
 
 
+def _is_inside(edit: Mutant, parts: Sequence[Part]) -> bool:
+    """Whether one of these parts is in what is edited: then the edit is about it."""
+    start, end = edit.span
+    return any(start < place < end for part in parts for place in (part.stop.start, part.stop.end))
+
+
 def _edited(page: Page, edit: Mutant, parts: Sequence[Part]) -> str:
-    """The edited answer with these parts that stop; what is inside of the edited one, and not beside it, stays."""
-    (start, end), longer = edit.span, len(edit.source.encode()) - len(page.bytes)
-    stops = [stop for part in parts for stop in part.stops if not start < stop[0] < end]
-    return _with_stops(edit.source, [(p if p <= start else p + longer, stop) for p, stop in stops])
+    """The edited answer with these parts that stop, none of which is inside of what is edited."""
+    (start, _), longer = edit.span, len(edit.source.encode()) - len(page.bytes)
+
+    def moved(place: int) -> int:
+        return place if place <= start else place + longer
+
+    stops = [part.stop._replace(start=moved(part.stop.start), end=moved(part.stop.end)) for part in parts]
+    return with_stops(edit.source, stops)
 
 
 class Search:
@@ -84,29 +101,27 @@ class Search:
         """Whether there were too many parts to try them all."""
         return self.runs > MOST_RUNS
 
-    def of(
-        self,
-        parts: Sequence[Part],
-        stops_of: Callable[[Part], list[tuple[int, str]]],
-        inside: Callable[[Part], list[Part]],
-    ) -> list[Part]:
-        """Those that may stop; where a part may not, those `inside` that may."""
+    def of(self, parts: Sequence[Part], stop_of: Callable[[Part], Stop | None], goes_in: bool = True) -> list[Part]:
+        """Those that may stop; where a part may not, and `goes_in`, those inside that may."""
         if not parts or self.is_spent:
             return [*parts]
         self.runs += 1
-        if self.is_alike(_with_stops(self.page.text, dict.fromkeys(stop for part in parts for stop in stops_of(part)))):
+        if self.is_alike(with_stops(self.page.text, filter(None, map(stop_of, parts)))):
             return [*parts]
         if len(parts) == 1:
-            return self.of(inside(parts[0]), stops_of, inside)
+            return self.of(parts[0].inside, stop_of) if goes_in else []
         half = len(parts) // 2
-        return self.of(parts[:half], stops_of, inside) + self.of(parts[half:], stops_of, inside)
+        return self.of(parts[:half], stop_of, goes_in) + self.of(parts[half:], stop_of, goes_in)
 
 
-def _with_stops(text: str, stops: Iterable[tuple[int, str]]) -> str:
-    """A text with more at some places of its bytes; of two at one place, the later one comes first."""
+def with_stops(text: str, stops: Iterable[Stop]) -> str:
+    """A text with these stops, each once."""
+    put = [
+        (place, what) for one in dict.fromkeys(stops) for place, what in ((one.start, one.before), (one.end, one.after))
+    ]
     written, pieces, last = text.encode(), list[bytes](), 0
-    for place, stop in sorted(stops, key=lambda one: one[0]):
-        pieces += [written[last:place], stop.encode()]
+    for place, what in sorted(put, key=lambda one: one[0]):
+        pieces += [written[last:place], what.encode()]
         last = place
     return b"".join([*pieces, written[last:]]).decode()
 
@@ -119,78 +134,88 @@ CALLED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 WHOLE = (ast.Module, ast.ClassDef)  # what runs as soon as it is there
 
 
-def _parts(page: Page, node: ast.AST, at_fault: Collection[str]) -> list[Part]:
-    """The outermost parts below a node."""
-    found = []
-    for name, value in ast.iter_fields(node):
-        if name in BLOCKS and isinstance(value, list):
-            found += _parts_of_block(page, node, value, at_fault)
-        elif isinstance(node, (ast.Try, ast.TryStar, ast.Match)) and name in ("handlers", "cases"):
-            for one in value:
-                found += _parts_of_block(page, node, one.body, at_fault)
-        elif name == "values" and isinstance(node, ast.BoolOp):
-            found += [*_parts(page, value[0], at_fault), *(_expression(page, node, one, at_fault) for one in value[1:])]
-        elif name in ("body", "orelse", "elt", "key", "value") and isinstance(node, OF_EXPRESSIONS):
-            found.append(_expression(page, node, value, at_fault))
-        else:
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST):
-                    found += _parts(page, child, at_fault)
-    return found
+class Parts:
+    """The parts of a program, a `tree` of the text of a page; `at_fault` are the lines at which errors ended checks."""
 
+    def __init__(self, page: Page, tree: ast.Module, at_fault: Collection[str]) -> None:
+        self.page, self.tree, self.at_fault = page, tree, at_fault
+        self.begins = dict[ast.If, ast.If]()  # the `if` of an `elif`
+        for node in ast.walk(tree):  # from the outermost on
+            if isinstance(node, ast.If) and len(node.orelse) == 1 and self._is_elif(other := node.orelse[0]):
+                self.begins[other] = self.begins.get(node, node)
 
-def _expression(page: Page, of: ast.expr, node: ast.expr, at_fault: Collection[str]) -> Part:
-    before = [] if isinstance(of, CALLED) else _around(page, of)
-    return Part(_around(page, node), before, _parts(page, node, at_fault))
+    def outermost(self) -> list[Part]:
+        return self._below(self.tree)
 
+    def _is_elif(self, node: ast.stmt) -> TypeGuard[ast.If]:
+        start = self.page.span(node)[0]
+        return isinstance(node, ast.If) and self.page.bytes[start : start + 4] == b"elif"
 
-def _around(page: Page, node: ast.expr) -> list[tuple[int, str]]:
-    start, end = page.span(node)
-    return [(start, BEFORE), (end, AFTER)]
+    def _below(self, node: ast.AST) -> list[Part]:
+        """The outermost parts below a node."""
+        found = []
+        for name, value in ast.iter_fields(node):
+            if name in BLOCKS and isinstance(value, list):
+                found += self._of_block(node, value)
+            elif isinstance(node, (ast.Try, ast.TryStar, ast.Match)) and name in ("handlers", "cases"):
+                for one in value:
+                    found += self._of_block(node, one.body)
+            elif name == "values" and isinstance(node, ast.BoolOp):
+                found += [*self._below(value[0]), *(self._expression(node, one) for one in value[1:])]
+            elif name in ("body", "orelse", "elt", "key", "value") and isinstance(node, OF_EXPRESSIONS):
+                found.append(self._expression(node, value))
+            else:
+                for child in value if isinstance(value, list) else [value]:
+                    if isinstance(child, ast.AST):
+                        found += self._below(child)
+        return found
 
+    def _expression(self, of: ast.expr, node: ast.expr) -> Part:
+        decision = None if isinstance(of, CALLED) else self._around(of)
+        return Part(self._around(node), decision, self._below(node))
 
-def _parts_of_block(page: Page, of: ast.AST, block: Sequence[ast.stmt], at_fault: Collection[str]) -> list[Part]:
-    """The block as a part, and what can't be reached in it as others; a module or class has none of its own.
+    def _around(self, node: ast.expr) -> Stop:
+        start, end = self.page.span(node)
+        return Stop(start, BEFORE, end, AFTER)
 
-    Nor has a refusal, which holds no other answer: the calls that it is for may come late in a check.
-    """
-    if len(block) == 1 and isinstance(block[0], ast.Raise):
-        return []
-    found, begins, decides = [Part([], [])], not isinstance(of, WHOLE), of
-    for number, statement in enumerate(block):
-        is_text = number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        if begins and not is_text and (stop := _before(page, statement)):
-            found.append(Part([stop], _deciding(page, decides, at_fault)))
-            begins = False
-        found[-1].inside += _parts(page, statement, at_fault)
-        if isinstance(statement, ENDS):
-            begins, decides = True, statement
-    return [part for one in found for part in ([one] if one.stops else one.inside)]
+    def _of_block(self, of: ast.AST, block: Sequence[ast.stmt]) -> list[Part]:
+        """The block as a part, and what can't be reached in it as others; a module or class has none of its own.
 
+        Nor has a refusal, which holds no other answer: the calls that it is for may come late in a check.
+        """
+        if len(block) == 1 and isinstance(block[0], ast.Raise):
+            return []
+        found, part = list[Part](), None
+        begins, decides = not isinstance(of, WHOLE), of
+        for number, statement in enumerate(block):
+            is_text = number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+            if begins and not is_text and not self._is_elif(statement):  # whose parts are its own
+                part, begins = Part(self._before(statement), self._deciding(decides), []), False
+                found.append(part)
+            inside = found if part is None else part.inside
+            inside += self._below(statement)
+            if isinstance(statement, ENDS):
+                begins, decides = True, statement
+        return found
 
-def _deciding(page: Page, statement: ast.AST, at_fault: Collection[str]) -> list[tuple[int, str]]:
-    """What stops before a statement that decides what runs; nothing if an error ended the checks at its first line."""
-    if not isinstance(statement, ast.stmt) or isinstance(statement, CALLED):
-        return []
-    line = page.text.split("\n")[statement.lineno - 1].strip()
-    stop = _before(page, statement)
-    return [stop] if stop and line not in at_fault else []
+    def _deciding(self, node: ast.AST) -> Stop | None:
+        """What stops before a statement that decides what runs; None if an error ended checks at its first line."""
+        if not isinstance(node, ast.stmt) or isinstance(node, CALLED):
+            return None
+        first = self.begins.get(node, node) if isinstance(node, ast.If) else node
+        lines = {self.page.text.split("\n")[one.lineno - 1].strip() for one in (first, node)}
+        return None if lines & {*self.at_fault} else self._before(first)
 
-
-def _before(page: Page, statement: ast.stmt) -> tuple[int, str] | None:
-    """What makes a program stop before a statement, and where; None before an `elif`, whose parts are its own."""
-    decorators = getattr(statement, "decorator_list", [])
-    line = min([statement.lineno, *(one.lineno for one in decorators)])
-    first = page.starts[line - 1]
-    start = page.starts[statement.lineno - 1] + statement.col_offset
-    if page.bytes[start : start + 4] == b"elif" and isinstance(statement, ast.If):
-        return None
-    before = page.bytes[first : first if decorators else start].decode()
-    if decorators:
-        before = page.bytes[first : page.starts[line]].decode()
-        before = before[: len(before) - len(before.lstrip())]
-        start = first + len(before)
-    return (start, f"{STOP}; ") if before.strip() else (start, f"{STOP}\n{before}")
+    def _before(self, statement: ast.stmt) -> Stop:
+        """What makes a program stop before a statement."""
+        page, decorators = self.page, getattr(statement, "decorator_list", [])
+        line = min([statement.lineno, *(one.lineno for one in decorators)])
+        first, start = page.starts[line - 1], page.span(statement)[0]
+        before = page.bytes[first:start].decode()
+        if decorators:
+            before = before[: len(before) - len(before.lstrip())]
+            start = first + len(before)
+        return Stop(start, f"{STOP}; " if before.strip() else f"{STOP}\n{before}", start, "")
 
 
 # --- guesses ----------------------------------------------------------------------------------------
