@@ -277,20 +277,22 @@ class Blame:
     def _is_slip(self, edited: Edited, run: ExerciseRun, edit: Mutant) -> bool:
         """Whether an edit that makes an answer right undoes a slip; a guess is none.
 
-        Where errors ended all checks, the later calls of a check were never made, and what they need never ran.
+        The calls that a check would have made after an error were not made, and what these need did not run. So of
+        checks that errors ended, not more than one has to pass.
         """
-        failed = repair.tried(run) if repair.has_run(run) else repair.tried(run)[:1]
+        failed = repair.tried(run)
+        to_pass = [check for check in failed if check not in run.places] or failed[:1]
 
         def is_alike(text: str) -> bool:
             return all(self._is_alike(edited, run, text, check) for check in failed)
 
         def passes(text: str) -> bool:
             try:
-                return edited.put(text) and all(self._passes(edited, run, check) for check in failed)
+                return edited.put(text) and all(self._passes(edited, run, check) for check in to_pass)
             except (Interrupted, Stopped):
                 return False
 
-        return slip.is_slip(edit, repair.at_fault(run), is_alike, passes)
+        return slip.is_slip(edit, is_alike, passes)
 
     def _is_alike(self, edited: Edited, run: ExerciseRun, text: str, check: str) -> bool:
         """Whether a check sees the same of another text of an answer."""

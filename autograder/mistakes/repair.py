@@ -115,10 +115,10 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Itera
     """
     if len(text) > MOST_TEXT:
         return
-    ended = at_fault(run)
+    at_fault = {place.code.strip() for place in run.places.values()}
     try:
         tree = ast.parse(text)
-        lines = [number for number, line in enumerate(_lines(text), start=1) if line in ended][:MOST_LINES]
+        lines = [number for number, line in enumerate(_lines(text), start=1) if line in at_fault][:MOST_LINES]
         kinds = slips, material(run.exercise).additions, _with_names_at(lines, tree)
         every = [edit for edits_of in kinds for edit in edits_in(tree, edits_of)]
         calls = _bodies_of_calls(tree) if _ends_before_a_call(run) else []
@@ -133,11 +133,6 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Itera
         return far > 0, LATER.get(edit.kind.split()[-1], 0), far
 
     yield from itertools.islice(made(text, sorted(every, key=rank)), MOST)
-
-
-def at_fault(run: ExerciseRun) -> set[str]:
-    """The lines of an answer at which errors ended its checks."""
-    return {place.code.strip() for place in run.places.values()}
 
 
 def _ends_before_a_call(run: ExerciseRun) -> bool:

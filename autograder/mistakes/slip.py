@@ -13,14 +13,17 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from .edits import Mutant, Page, name_called
 
 STOP = "raise NotImplementedError"
-BEFORE, AFTER = "([][0] or (", "))"  # around an expression that shall stop
+ERROR = "[][0]"  # an expression that stops
+INSTEAD = f"({ERROR} or (", "))"  # around an expression: it stops before that is evaluated
+AFTERWARDS = "((", f"), {ERROR})"  # and after that
+AT_THE_END = "[*(", f"), {ERROR}]"  # and after all of its items
 MOST_RUNS = 100  # of the checks, for one answer; a long right one has 60 parts, and what is left counts as never run
 TABLE = 12  # statements alike in one function: an edit of one of them picks a row; right answers have 7 at most
 CHANCE = {"manual_seed", "seed", "seed_all", "manual_seed_all", "default_rng", "Generator", "RandomState", "Random"}
@@ -40,7 +43,8 @@ class Stop(NamedTuple):
 class Part:
     """A part of a program that runs as a whole or not at all, but for those inside.
 
-    `stop` stops it, and `decision` what decides whether it runs; None for a function, which is decided on elsewhere.
+    `stop` stops it, and `decision` what decides whether it runs, once that is done: where it ends by an error, nothing
+    was decided. It is None for a function, which is decided on elsewhere.
     """
 
     stop: Stop
@@ -48,21 +52,19 @@ class Part:
     inside: list[Part]
 
 
-def is_slip(
-    edit: Mutant, at_fault: Collection[str], is_alike: Callable[[str], bool], passes: Callable[[str], bool]
-) -> bool:
+def is_slip(edit: Mutant, is_alike: Callable[[str], bool], passes: Callable[[str], bool]) -> bool:
     """Whether an edit that makes an answer right undoes a slip of the hand, and does not pick one of many answers.
 
     `is_alike` tells whether the checks that the answer failed see the same of another text, `passes` whether another
-    text passes them. `at_fault` are the lines at which errors ended these. An edit is a guess if it changes random
-    numbers, or one of many statements that are alike, or if the edited answer needs what was passed by before.
+    text passes them. An edit is a guess if it changes random numbers, or one of many statements that are alike, or if
+    the edited answer needs what was passed by before.
     """
     page = Page(edit.original)
     tree = ast.parse(page.text)
     if _is_of_chance(page, tree, edit) or _is_row_of_a_table(page, tree, edit):
         return False
     never_ran = Search(page, is_alike)
-    dead = never_ran.of(Parts(page, tree, at_fault).outermost(), lambda part: part.stop)
+    dead = never_ran.of(Parts(page).outermost(), lambda part: part.stop)
     if not _is_inside(edit, dead) and passes(_edited(page, edit, dead)):
         return True
     decided = [part for part in dead if part.decision]
@@ -129,82 +131,88 @@ def with_stops(text: str, stops: Iterable[Stop]) -> str:
 # --- the parts of a program -----------------------------------------------------------------------
 
 BLOCKS = ("body", "orelse", "finalbody")
-OF_EXPRESSIONS = (ast.IfExp, ast.Lambda, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
-CALLED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+ALTERNATIVES = ("handlers", "cases")  # each with a block
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+OF_EXPRESSIONS = (ast.IfExp, ast.Lambda, *COMPREHENSIONS)
 WHOLE = (ast.Module, ast.ClassDef)  # what runs as soon as it is there
 
 
 class Parts:
-    """The parts of a program, a `tree` of the text of a page; `at_fault` are the lines at which errors ended checks."""
+    """The parts of a program, the text of a page."""
 
-    def __init__(self, page: Page, tree: ast.Module, at_fault: Collection[str]) -> None:
-        self.page, self.tree, self.at_fault = page, tree, at_fault
-        self.begins = dict[ast.If, ast.If]()  # the `if` of an `elif`
-        for node in ast.walk(tree):  # from the outermost on
-            if isinstance(node, ast.If) and len(node.orelse) == 1 and self._is_elif(other := node.orelse[0]):
-                self.begins[other] = self.begins.get(node, node)
+    def __init__(self, page: Page) -> None:
+        self.page = page
 
     def outermost(self) -> list[Part]:
-        return self._below(self.tree)
-
-    def _is_elif(self, node: ast.stmt) -> TypeGuard[ast.If]:
-        start = self.page.span(node)[0]
-        return isinstance(node, ast.If) and self.page.bytes[start : start + 4] == b"elif"
+        return self._below(ast.parse(self.page.text))
 
     def _below(self, node: ast.AST) -> list[Part]:
         """The outermost parts below a node."""
         found = []
         for name, value in ast.iter_fields(node):
+            decision = self._decision(node, name)
             if name in BLOCKS and isinstance(value, list):
-                found += self._of_block(node, value)
-            elif isinstance(node, (ast.Try, ast.TryStar, ast.Match)) and name in ("handlers", "cases"):
+                found += self._of_block(value, decision, begins=not isinstance(node, WHOLE))
+            elif name in ALTERNATIVES:
                 for one in value:
-                    found += self._of_block(node, one.body)
+                    found += self._of_block(one.body, decision)
             elif name == "values" and isinstance(node, ast.BoolOp):
-                found += [*self._below(value[0]), *(self._expression(node, one) for one in value[1:])]
+                found += [*self._below(value[0]), *(self._expression(one, decision) for one in value[1:])]
             elif name in ("body", "orelse", "elt", "key", "value") and isinstance(node, OF_EXPRESSIONS):
-                found.append(self._expression(node, value))
+                found.append(self._expression(value, decision))
             else:
                 for child in value if isinstance(value, list) else [value]:
                     if isinstance(child, ast.AST):
                         found += self._below(child)
         return found
 
-    def _expression(self, of: ast.expr, node: ast.expr) -> Part:
-        decision = None if isinstance(of, CALLED) else self._around(of)
-        return Part(self._around(node), decision, self._below(node))
+    def _expression(self, node: ast.expr, decision: Stop | None) -> Part:
+        return Part(self._around(node, INSTEAD), decision, self._below(node))
 
-    def _around(self, node: ast.expr) -> Stop:
-        start, end = self.page.span(node)
-        return Stop(start, BEFORE, end, AFTER)
+    def _around(self, node: ast.expr, how: tuple[str, str]) -> Stop:
+        (start, end), (before, after) = self.page.span(node), how
+        return Stop(start, before, end, after)
 
-    def _of_block(self, of: ast.AST, block: Sequence[ast.stmt]) -> list[Part]:
-        """The block as a part, and what can't be reached in it as others; a module or class has none of its own.
+    def _of_block(self, block: Sequence[ast.stmt], decision: Stop | None, begins: bool = True) -> list[Part]:
+        """The block as a part, if it `begins` one, and what can't be reached in it as others.
 
-        Nor has a refusal, which holds no other answer: the calls that it is for may come late in a check.
+        A refusal is none: it holds no other answer, and the calls that it is for may come late in a check.
         """
         if len(block) == 1 and isinstance(block[0], ast.Raise):
             return []
         found, part = list[Part](), None
-        begins, decides = not isinstance(of, WHOLE), of
         for number, statement in enumerate(block):
             is_text = number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
             if begins and not is_text and not self._is_elif(statement):  # whose parts are its own
-                part, begins = Part(self._before(statement), self._deciding(decides), []), False
+                part, begins = Part(self._before(statement), decision, []), False
                 found.append(part)
             inside = found if part is None else part.inside
             inside += self._below(statement)
             if isinstance(statement, ENDS):
-                begins, decides = True, statement
+                begins, decision = True, self._decision(statement, "")
         return found
 
-    def _deciding(self, node: ast.AST) -> Stop | None:
-        """What stops before a statement that decides what runs; None if an error ended checks at its first line."""
-        if not isinstance(node, ast.stmt) or isinstance(node, CALLED):
-            return None
-        first = self.begins.get(node, node) if isinstance(node, ast.If) else node
-        lines = {self.page.text.split("\n")[one.lineno - 1].strip() for one in (first, node)}
-        return None if lines & {*self.at_fault} else self._before(first)
+    def _is_elif(self, node: ast.stmt) -> bool:
+        start = self.page.span(node)[0]
+        return isinstance(node, ast.If) and self.page.bytes[start : start + 4] == b"elif"
+
+    def _decision(self, node: ast.AST, field: str) -> Stop | None:
+        """What stops once it is decided whether this part of a node runs."""
+        if isinstance(node, (ast.If, ast.While, ast.IfExp)):
+            return self._around(node.test, AFTERWARDS)
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            return self._around(node.iter, AT_THE_END)
+        if isinstance(node, COMPREHENSIONS):
+            return self._around(node.generators[0].iter, AT_THE_END)
+        if isinstance(node, ast.BoolOp):
+            return self._around(node.values[0], AFTERWARDS)
+        if isinstance(node, ast.Match):
+            return self._around(node.subject, AFTERWARDS)
+        if isinstance(node, ast.Return) and node.value:
+            return self._around(node.value, AFTERWARDS)
+        if isinstance(node, ENDS) or (isinstance(node, (ast.Try, ast.TryStar)) and field != "body"):
+            return self._before(node)
+        return None
 
     def _before(self, statement: ast.stmt) -> Stop:
         """What makes a program stop before a statement."""
