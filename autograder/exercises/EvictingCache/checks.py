@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ...checks.api import (
+    HUGE_TOLERANCE,
     CheckFailed,
     Draw,
     check,
@@ -28,7 +29,7 @@ from ...checks.api import (
 )
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, StudentError, Submission
-from ..families import digits, easy_cases
+from ..families import digits, easy_cases, hidden
 from ..families.caches import found_in
 from ..families.many_heads.checks import first_of
 from ..families.refusals import ended
@@ -138,8 +139,11 @@ def test_without_a_cache(submission: Submission, draw: Draw) -> None:
         state, x = weights(draw, kv=kv, qk_norm=qk_norm), draw.normal(B, T, D)
         expected = right(x, state, kv=kv, rope_base=rope_base)
         cases.append((build(submission, state, kv=kv, rope_base=rope_base)(x), expected))
+    x, state = hidden.low_then_high(draw.normal(B, T, D), weights(draw), W)
+    extreme = build(submission, state)(x)
     for got, expected in cases:
         close(got, expected, "the output without a cache")
+    close(extreme, right(x, state), "the output for scores of ±10,000, without a cache", tolerance=HUGE_TOLERANCE)
 
 
 @check("values", points=0.5)
@@ -151,8 +155,11 @@ def test_nothing_dropped(submission: Submission, draw: Draw) -> None:
         state, x = weights(draw), draw.normal(B, T, D)
         module = build(submission, state, rope_base=BASE)
         cases.append((read(module, x, new_cache(submission, first, window), parts), x, state, parts))
+    extreme, held = hidden.low_then_high(draw.normal(B, T, D), weights(draw), W)
+    hiding = read(build(submission, held), extreme, new_cache(submission, 0, T), (3, 1, 4, 1))
     for got, x, state, parts in cases:
         follow(got, right(x, state, rope_base=BASE), parts)
+    follow(hiding, right(extreme, held), (3, 1, 4, 1))
 
 
 @check("values", points=0.75)

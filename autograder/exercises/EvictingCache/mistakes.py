@@ -401,3 +401,8 @@ mistake(
     says("mask-on-the-cpu", WHAT="the input"),
     ONES="torch.ones(t, s, dtype=torch.bool)",
 )
+mistake(
+    "mask-fills-with-ten-thousand",
+    says("mask-fills-with-ten-thousand", SCORED="scores", AND_WHERE_EMPTY=""),
+    {"-torch.inf": "-1e4"},
+)

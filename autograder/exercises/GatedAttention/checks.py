@@ -27,7 +27,7 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, Submission
 from ...checks.steps import Weights
-from ..families import digits, easy_cases
+from ..families import digits, easy_cases, hidden
 from ..reference import qkv
 from ..reference.gated import gated_attention as right
 
@@ -183,7 +183,7 @@ def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
 
 @check("numerics", points=0.125)
 def test_extreme_scores(submission: Submission, draw: Draw) -> None:
-    """Scores of ±10,000 give no NaN and no infinity, and neither do such numbers in a gate."""
+    """Scores of ±10,000 give no NaN, no infinity and no leak, and neither do such numbers in a gate."""
     attends(submission, draw)
     state, x = weights(draw), draw.normal(B, T, D)
     names = ("W_query", "W_key", "W_value")
@@ -193,7 +193,10 @@ def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     )
     state["W_query.weight"] *= HUGE / widest
     state["W_gate.weight"] *= HUGE / qkv.project(x, state["W_gate.weight"]).abs().max().float()
-    close(build(submission, state)(x), right(x, state, H), tolerance=HUGE_TOLERANCE)
+    cases = [(x, state), hidden.low_then_high(x, weights(draw), D // H)]
+    got = [build(submission, held)(given) for given, held in cases]
+    for one, (given, held) in zip(got, cases, strict=True):
+        close(one, right(given, held, H), tolerance=HUGE_TOLERANCE)
 
 
 @check("numerics", points=0.125)

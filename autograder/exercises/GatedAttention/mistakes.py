@@ -179,6 +179,11 @@ mistake(
     FILL="-100.0",
 )
 mistake(
+    "mask-fills-with-ten-thousand",
+    says("mask-fills-with-ten-thousand", SCORED="scores", AND_WHERE_EMPTY=""),
+    FILL="-1e4",
+)
+mistake(
     "no-scale",
     says("no-scale", WIDTH="a head's width"),
     SCALE="",

@@ -134,6 +134,7 @@ BANK.share(
 NUMBERS = (
     "`masked_fill` takes a boolean mask, and `tril` holds numbers: compare them, such as `self.tril[:t, :t] == 0`."
 )
+BANK.variant("mask-fills-with-ten-thousand", HIDE="wei = wei + (self.tril[:t, :t] == 0) * -1e4")
 mistake("mask-of-numbers", NUMBERS, HIDE='wei = wei.masked_fill(self.tril[:t, :t], float("-inf"))')
 mistake("mask-of-numbers-inverted", NUMBERS, HIDE='wei = wei.masked_fill(~self.tril[:t, :t], float("-inf"))')
 RANK = "An input of the wrong rank stops with another error than a `ValueError`, or is accepted: look at `x.dim()`."

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ...checks.api import (
+    HUGE_TOLERANCE,
     CheckFailed,
     Draw,
     check,
@@ -30,7 +31,7 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, StudentError, Submission
 from ...checks.steps import Weights
-from ..families import digits, easy_cases
+from ..families import digits, easy_cases, hidden
 from ..families.caches import found_in
 from ..families.many_heads.checks import first_of
 from ..reference import cached, modern, qkv
@@ -327,8 +328,11 @@ def test_without_a_cache(submission: Submission, draw: Draw) -> None:
         state, x = weights(draw, kv=kv, qk_norm=qk_norm), draw.normal(B, T, D)
         expected = right(x, state, kv=kv, rope_base=rope_base)
         cases.append((build(submission, state, kv=kv, rope_base=rope_base)(x), expected))
+    x, state = hidden.low_then_high(draw.normal(B, T, D), weights(draw), W)
+    extreme = build(submission, state)(x)
     for got, expected in cases:
         close(got, expected, "the output without a cache")
+    close(extreme, right(x, state), "the output for scores of ±10,000, without a cache", tolerance=HUGE_TOLERANCE)
 
 
 @check("gradients", points=0.5)
@@ -369,6 +373,8 @@ def test_chunks(submission: Submission, draw: Draw) -> None:
     goes_on(submission, draw)
     module, x = build(submission, weights(draw)), draw.normal(B, T, D)
     agree(submission, module, x, PARTS, SOME, (1, 8), (8, 1))
+    x, state = hidden.low_then_high(x, weights(draw), W)
+    agree(submission, build(submission, state), x, PARTS)
 
 
 @check("values", points=1)

@@ -526,3 +526,8 @@ mistake(
     "With `qk_norm=True` the heads of queries and keys are not normalised.",
     {"queries, keys = self.q_norm(queries), self.k_norm(keys)": "pass"},
 )
+mistake(
+    "mask-fills-with-ten-thousand",
+    says("mask-fills-with-ten-thousand", SCORED="scores", AND_WHERE_EMPTY=""),
+    {"-torch.inf": "-1e4"},
+)

@@ -32,7 +32,7 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, Submission
 from ...checks.steps import Weights
-from ..families import digits, easy_cases
+from ..families import digits, easy_cases, hidden
 from ..reference import long, qkv
 
 METHODS = ("absorbed",)
@@ -321,8 +321,8 @@ def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
 
 @check("numerics", points=0.125)
 def test_extreme_scores(submission: Submission, draw: Draw) -> None:
-    """Scores of ±10,000 give no NaN and no infinity, in both forms."""
-    cases = [(weights(draw, ONE), draw.normal(B, T, ONE.d_model)), all_alike(draw)]
+    """Scores of ±10,000 give no NaN, no infinity and no leak, in both forms."""
+    cases = [(weights(draw, ONE), draw.normal(B, T, ONE.d_model)), all_alike(draw), low_then_high(draw)]
     for state, x in cases:
         latents = qkv.project(x, state["W_down.weight"])
         queries, keys = qkv.project(x, state["W_query.weight"]), qkv.project(latents, state["W_up_key.weight"])
@@ -347,6 +347,20 @@ def all_alike(draw: Draw) -> tuple[Weights, torch.Tensor]:
     state["W_query.weight"][:, -1] = 1.0
     state["W_up_key.weight"] *= 3e-5
     state["W_up_key.weight"][:, 0] = -1.0
+    return state, x
+
+
+def low_then_high(draw: Draw) -> tuple[Weights, torch.Tensor]:
+    """Weights and an input for which all scores of the first half are the same, and below 0, and others above.
+
+    The last feature of all tokens is 1, of which queries are made, and the one before is that of keys.
+    """
+    state, x = all_alike(draw)
+    x[..., -2] = hidden.halves(T)
+    state["W_down.weight"][:, -2] = 0.0
+    state["W_down.weight"][0, -2:] = torch.tensor([1.0, 0.0])
+    state["W_up_key.weight"] *= 0.0
+    state["W_up_key.weight"][:, 0] = 1.0
     return state, x
 
 

@@ -190,6 +190,10 @@ def test_extreme_scores(submission: Submission, draw: Draw) -> None:
         query, key = direction.expand(B, H, t, D).clone(), sign * direction * (1 + 1e-3 * key)
         query *= HUGE * D**0.5 / (query @ key.mT).abs().max()
         cases.append((query, key, value))
+    query, key, value = inputs(draw, t)
+    low_then_high = torch.ones(key.shape[2])
+    low_then_high[: -t + 1 or None] = -1.0  # what the first query sees
+    cases.append((torch.full_like(query, HUGE), low_then_high[:, None].expand_as(key) * D**-0.5, value))
     got = [attend(*given) for given in cases]
     for one, given in zip(got, cases, strict=True):
         close(one, cached.attention_of_the_last(*given), tolerance=HUGE_TOLERANCE)

@@ -124,6 +124,15 @@ mistake(
     OUTPUT=f"({SCORES}).masked_fill(~past, -100.0).softmax(dim=-1) @ value",
 )
 mistake(
+    "mask-fills-with-ten-thousand",
+    says("mask-fills-with-ten-thousand", SCORED="scores", AND_WHERE_EMPTY=""),
+    OUTPUT=f"({SCORES}).masked_fill(~past, -1e4).softmax(dim=-1) @ value",
+)
+variant(
+    "mask-fills-with-ten-thousand",
+    OUTPUT=f"({SCORES} + (~past).to(query.dtype) * -1e4).softmax(dim=-1) @ value",
+)
+mistake(
     "mask-after-softmax",
     says("mask-after-softmax", SCORED="scores"),
     OUTPUT=f"({SCORES}).softmax(dim=-1).masked_fill(~past, 0.0) @ value",

@@ -28,12 +28,13 @@ from ...checks.api import (
 )
 from ...checks.gates import easy_case
 from ...checks.proxies import Submission
-from ..families import easy_cases
+from ..families import easy_cases, hidden
 from ..reference import indexed, qkv
 
 B, H, T, D, DV = 2, 3, 7, 5, 4  # all different
 NAME = "indexed_attention"
 PARTS = ("query", "key", "value")
+NEAR = 2.0**-18  # so near are index scores around 1 that float32 tells them apart, and no shorter float does
 
 
 def inputs(
@@ -161,6 +162,9 @@ def test_extreme_scores(submission: Submission, draw: Draw) -> None:
         query, key = query.abs() + 1, sign * (1 + 0.05 * key)
         query *= HUGE * D**0.5 / (query @ key.mT).abs().max()
         cases.append((query, key, value, index * (HUGE / index.abs().max())))
+    query, key, value, index = inputs(draw)
+    key = hidden.halves(T)[:, None].expand_as(key) * D**-0.5
+    cases.append((torch.full_like(query, HUGE), key, value, index))
     got = [submission.function(NAME)(*given, 2) for given in cases]
     for one, given in zip(got, cases, strict=True):
         is_right(one, given, 2, tolerance=HUGE_TOLERANCE)
@@ -168,13 +172,14 @@ def test_extreme_scores(submission: Submission, draw: Draw) -> None:
 
 @check("numerics", points=0.125)
 def test_dtypes(submission: Submission, draw: Draw) -> None:
-    """float64, float32, float16 and bfloat16 in, the same out, whatever float the index scores are."""
+    """float64, float32, float16 and bfloat16 in, the same out; near index scores differ, in any float."""
     attends(submission, draw)
     cases = []
     for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
         given = inputs(draw, dtype=dtype)
         other = [*given[:3], given[3].to(torch.float32 if dtype != torch.float32 else torch.float64)]
-        cases += [(dtype, one, submission.function(NAME)(*one, 3)) for one in (given, other)]
+        near = [*given[:3], 1 + NEAR * given[3].float()]
+        cases += [(dtype, one, submission.function(NAME)(*one, 3)) for one in (given, other, near)]
     for dtype, given, got in cases:
         is_right(got, given, 3, dtype=dtype)
 

@@ -58,6 +58,16 @@ mistake(
     PICKED="{NONE}.scatter(-1, best, True)",
 )
 mistake(
+    "mask-fills-with-ten-thousand",
+    says("mask-fills-with-ten-thousand", SCORED="scores", AND_WHERE_EMPTY=""),
+    WEIGHTS="scores.masked_fill(~picked[:, None], -1e4).softmax(dim=-1)",
+)
+mistake(
+    "index-rounded",
+    "The index scores are rounded to a shorter float, where near ones are equal: compare them as they come.",
+    VISIBLE="index_scores.bfloat16().masked_fill(~past, -torch.inf)",
+)
+mistake(
     "smallest-picked",
     "The keys of smallest index score are picked: it is the largest.",
     VISIBLE="(-index_scores).masked_fill(~past, -torch.inf)",

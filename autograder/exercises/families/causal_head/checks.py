@@ -33,7 +33,7 @@ from ....checks.gates import easy_case
 from ....checks.proxies import Proxy, StudentError, Submission
 from ....checks.steps import Weights
 from ...reference import causal, qkv
-from .. import digits, easy_cases
+from .. import digits, easy_cases, hidden
 from ..single_head.checks import D_OUT, EXACT, MANY, WIDE, N, output_of
 
 B = 2
@@ -333,6 +333,7 @@ class SingleCausalHeadChecks:
             state[query] *= HUGE / qkv.largest_score(x, state, self.names)
             cases.append((x, state))
         cases.append(self.very_negative(draw))
+        cases.append(hidden.low_then_high(self.tokens(draw), self.weights(draw), D_OUT, *self.names[:2]))
         outputs = [self.get(self.head(submission, state), x) for x, state in cases]
         for (x, state), got in zip(cases, outputs, strict=True):
             close(got, self.right(x, state), tolerance=HUGE_TOLERANCE)

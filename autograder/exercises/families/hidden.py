@@ -1,0 +1,29 @@
+"""Scores of ±10,000 at which only -∞ hides what is hidden.
+
+Those of the first half of the tokens are -10,000, whoever asks, and those of the second half 10,000. So in the first
+half, a score of -10,000 in place of a hidden one has as much weight as all others, and a bias of -10,000 on top of it
+has more.
+"""
+
+import torch
+
+from ...checks.api import HUGE
+from ...checks.steps import Weights
+
+
+def halves(n: int) -> torch.Tensor:
+    """-1 for the first half of the tokens (n,), and 1 for the others."""
+    return torch.where(torch.arange(n) < (n + 1) // 2, -1.0, 1.0)
+
+
+def low_then_high(
+    x: torch.Tensor, state: Weights, width: int, query: str = "W_query", key: str = "W_key"
+) -> tuple[torch.Tensor, Weights]:
+    """An input (b, n, d) and weights whose scores are so, in heads of that width: the first two features make them."""
+    x, state = x.clone(), dict(state)
+    x[..., 0], x[..., 1] = 1.0, halves(x.shape[1])
+    for name, feature, size in ((query, 0, HUGE), (key, 1, width**-0.5)):
+        weight = torch.zeros_like(state[f"{name}.weight"])
+        weight[:, feature] = size
+        state[f"{name}.weight"] = weight
+    return x, state
