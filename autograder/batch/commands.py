@@ -55,7 +55,7 @@ def grade_class(
     from ..report.outcome_text import name_of
     from ..sandbox import jail
     from . import naming
-    from .run import Batch, Nobody, mistaken, remarks
+    from .run import Batch, Nobody, remarks
 
     results = Draft(root) if is_draft else Store(root)
     with locked(root, assignment.name):
@@ -80,7 +80,7 @@ def grade_class(
         standings = standings_of(runs, assignment, results.dropped())
         _print_class(root, assignment, batch, table, standings, is_draft, as_json)
     found = [*jail.lowered(), *left_out, *(f"{student}: {why}" for student, why in batch.unreadable.items())]
-    found += mistaken(root, assignment.name, without)
+    found += batch.mistaken(without)
     found += remarks(root, assignment.name, who, enrolled(runs))
     for remark in found[:MOST_REMARKS]:
         print(f"autograder: {name_of(remark)}", file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import heapq
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -116,20 +115,6 @@ def remarks(root: StrPath, assignment: str, who: Iterable[str], enrolled: Collec
             yield f"{student}: {said} to autograded/"
 
 
-def mistaken(root: StrPath, assignment: str, who: Iterable[str]) -> Iterator[str]:
-    """A sentence for each of these students who handed in the cells of another assignment."""
-    from .. import course
-
-    known = {name: {cell.grade_id for cell in found.cells} for name, found in course.assignments().items()}
-    for student in who:
-        cells = files.read_submission(Path(root, "submitted", student, assignment, f"{assignment}.ipynb"))[0]
-        claims = {cell.grade_id for cell in cells}
-        others = {name: len(claims & (ids - known[assignment])) for name, ids in known.items() if name != assignment}
-        most = max(others, key=lambda name: others[name], default=None)
-        if most and others[most] and not claims & (known[assignment] - known[most]):
-            yield f"{student}: the notebook handed in as {assignment} has the cells of {most}"
-
-
 class Nobody:
     """The Recorder of a run that writes nothing."""
 
@@ -217,19 +202,18 @@ class Batch:
         self.digests = {student: digest for student in who if (digest := self._digest(student))}
         self.seeds = self.rounds.take(self.digests)
         for student, digest in self.digests.items():
-            self._sort(student, self._key(student, digest))
+            self._sort(student, self._key_for(digest, self.seeds[student]))
 
     def _digest(self, student: str) -> str | None:
         """The hash of what a student handed in; None if it cannot be read."""
         try:
-            data = files.read_notebook_bytes(self._path(student))
-            digest = hashlib.sha256(data).hexdigest()
-            seed = self.rounds.known(student, digest)
-            if seed is None or self.renew or not self.results.has(self._key_for(digest, seed)):
-                read.read_notebook(data)
-            return digest
-        except Unreadable:
-            self.unreadable[student] = files.read_submission(self._path(student))[1] or "It could not be read."
+            file = self._read(student)
+            seed = self.rounds.known(student, file.digest)
+            if seed is None or self.renew or not self.results.has(self._key_for(file.digest, seed)):
+                _ = file.cells  # raises Unreadable
+            return file.digest
+        except Unreadable as problem:
+            self.unreadable[student] = str(problem)
             return None
 
     def _sort(self, student: str, key: str) -> None:
@@ -245,11 +229,10 @@ class Batch:
         """How many submissions can be graded at the same time."""
         return max(len(self.pending), min(1, len(self.stopped)))
 
-    def _path(self, student: str) -> Path:
-        return self.root / "submitted" / student / self.assignment.name / f"{self.assignment.name}.ipynb"
-
-    def _key(self, student: str, digest: str) -> str:
-        return self._key_for(digest, self.seeds[student])
+    def _read(self, student: str) -> read.SubmittedFile:
+        """What a student handed in. Raises Unreadable."""
+        name = self.assignment.name
+        return files.read_submission(self.root / "submitted" / student / name / f"{name}.ipynb")
 
     def _key_for(self, digest: str, seed: int) -> str:
         return self.results.key(digest, self.assignment.name, seed, self.device, self.sandbox)
@@ -293,7 +276,7 @@ class Batch:
         order = {seed: number for number, seed in enumerate(dict.fromkeys(self.seeds.values()))}
         for key, same in sorted(waiting.items(), key=lambda one: order[self.seeds[one[1][0]]]):
             try:
-                data = self._read_again(same[0], key)
+                data = self._read_again(same[0]).data
                 yield Task(same[0], key, data, self.assignment.name, self.seeds[same[0]], alone, sandbox=self.sandbox)
             except Changed as problem:
                 self.problems += [(student, str(problem)) for student in same]
@@ -301,27 +284,29 @@ class Batch:
     def _record_all(
         self, writer: Recorder, task: Task, students: Iterable[str], graded: Graded
     ) -> Iterator[tuple[str, Verdict]]:
+        submitted = read.read_notebook(task.data)
         for student in students:
             self._count(student, graded)
-            yield from self._record(writer, student, read.read_notebook(task.data), graded, task.key)
+            yield from self._record(writer, student, submitted, graded, task.key)
 
     def _record_again(self, writer: Recorder, student: str, graded: Graded, key: str) -> Iterator[tuple[str, Verdict]]:
         try:
-            submitted = read.read_notebook(self._read_again(student, key))
+            submitted = self._read_again(student).cells
         except Changed as problem:
             self.problems.append((student, str(problem)))
         else:
             yield from self._record(writer, student, submitted, graded, key)
 
-    def _read_again(self, student: str, key: str) -> bytes:
-        """The bytes of a submission, if they still match the key. Raises Changed."""
-        try:
-            data = files.read_notebook_bytes(self._path(student))
-        except Unreadable:
-            data = b""
-        if self._key(student, hashlib.sha256(data).hexdigest()) != key:
-            raise Changed("the submission changed during the run: run the same command again")
-        return data
+    def _read_again(self, student: str) -> read.SubmittedFile:
+        """What a student handed in, if it is what it was when the run began: nobody holds a class in memory.
+
+        Raises Changed.
+        """
+        with contextlib.suppress(Unreadable):
+            file = self._read(student)
+            if file.digest == self.digests.get(student):
+                return file
+        raise Changed("the submission changed during the run: run the same command again")
 
     def _record(
         self, writer: Recorder, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str
@@ -363,6 +348,20 @@ class Batch:
             found = []
         return found, doubts
 
+    def mistaken(self, who: Iterable[str]) -> Iterator[str]:
+        """A sentence for each of these students who handed in the cells of another assignment."""
+        from .. import course
+
+        own = self.assignment.name
+        known = {name: {cell.grade_id for cell in found.cells} for name, found in course.assignments().items()}
+        for student in who:
+            with contextlib.suppress(Changed):
+                claims = {cell.grade_id for cell in self._read_again(student).cells}
+                others = {name: len(claims & (ids - known[own])) for name, ids in known.items() if name != own}
+                most = max(others, key=lambda name: others[name], default=None)
+                if most and others[most] and not claims & (known[own] - known[most]):
+                    yield f"{student}: the notebook handed in as {own} has the cells of {most}"
+
     def _settle_doubts(self, engine: Engine) -> None:
         """Grade what is in doubt on the earlier inputs, too: if that gives other points, the inputs alone made them."""
         if not self.doubts:
@@ -383,7 +382,7 @@ class Batch:
     def _tasks_again(self, wanted: Mapping[str, tuple[str, int]]) -> Iterator[Task]:
         for key, (student, seed) in wanted.items():
             with contextlib.suppress(Changed):
-                data = self._read_again(student, self._key(student, self.digests[student]))
+                data = self._read_again(student).data
                 yield Task(student, key, data, self.assignment.name, seed, sandbox=self.sandbox)
 
     def _count(self, student: str, graded: Graded) -> None:

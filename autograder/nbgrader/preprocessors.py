@@ -20,7 +20,7 @@ from nbgrader.utils import compute_checksum, is_grade, is_solution
 from traitlets import Bool, Enum, Unicode
 
 from .. import course, verdict
-from ..errors import CourseError, UsageError
+from ..errors import CourseError, Unreadable, UsageError
 from ..grading import gate, start, store
 from ..grading.rounds import Rounds
 from ..report import outcome_text
@@ -47,13 +47,17 @@ class SubmissionExporter(NotebookExporter):
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, Any]:
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources=resources, **kwargs)
-        cells, problem, digest = files.read_submission(filename)
+        try:
+            file = files.read_submission(filename)
+            cells, about = file.cells, {"problem": "", "digest": file.digest}
+        except Unreadable as problem:
+            cells, about = (), {"problem": str(problem), "digest": ""}
         notebook = new_notebook()
         for number, cell in enumerate(cells):
             made = _new_cell(cell.cell_type, cell.source, number)
             made.metadata["autograder"] = {"id": cell.id, "grade_id": cell.grade_id}
             notebook.cells.append(made)
-        notebook.metadata["autograder"] = {"problem": problem, "digest": digest}
+        notebook.metadata["autograder"] = about
         return self.from_notebook_node(notebook, resources=resources, **kwargs)
 
 

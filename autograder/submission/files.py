@@ -6,7 +6,6 @@ to the instructor and may be links. All code that reads below `submitted/` goes 
 
 import contextlib
 import errno
-import hashlib
 import itertools
 import os
 import re
@@ -138,19 +137,13 @@ def read_bytes(path: StrPath) -> bytes:
         return read.read_bytes(os.path.basename(path), folder)
 
 
-def read_notebook_bytes(path: StrPath) -> bytes:
+def read_submission(path: StrPath) -> read.SubmittedFile:
     """The notebook `submitted/STUDENT/ASSIGNMENT/FILE`, without its outputs if it is large. Raises Unreadable."""
-    with _entered(os.path.dirname(path)) as folder:
-        return read.read_handed_in(os.path.basename(path), folder)
-
-
-def read_submission(path: StrPath) -> tuple[list[read.SubmittedCell], str, str]:
-    """Return (cells, "", digest of the notebook's bytes), or ([], the reason why it cannot be read, "")."""
     try:
-        data = read_notebook_bytes(path)
-        return read.read_notebook(data), "", hashlib.sha256(data).hexdigest()
+        with _entered(os.path.dirname(path)) as folder:
+            return read.SubmittedFile(str(path), read.read_handed_in(os.path.basename(path), folder))
     except Unreadable as error:
-        return [], str(error) + _others(path), ""
+        raise Unreadable(f"{error}{_others(path)}") from None
 
 
 def names(folder: StrPath) -> set[str]:

@@ -2,11 +2,14 @@
 
 import base64
 import errno
+import functools
+import hashlib
 import itertools
 import json
 import os
 import re
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -27,7 +30,7 @@ KEY = 64  # bytes before a bracket in which its key is looked for
 CELL_TYPES = ("code", "markdown", "raw")
 
 
-@dataclass
+@dataclass(frozen=True)
 class SubmittedCell:
     """A cell as it was handed in: `grade_id` is the one that its metadata claims, or None."""
 
@@ -35,6 +38,24 @@ class SubmittedCell:
     source: str
     id: str
     grade_id: str | None = None
+
+
+@dataclass(frozen=True)
+class SubmittedFile:
+    """A file as it was handed in. It is read once, so that its hash and its cells are those of the same bytes."""
+
+    path: str
+    data: bytes
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The hash by which its content is known."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @functools.cached_property
+    def cells(self) -> Sequence[SubmittedCell]:
+        """Its cells, if it is a notebook or a script that one was exported to. Raises Unreadable."""
+        return tuple(read_notebook(self.data))
 
 
 def read_bytes(path: StrPath, folder: int | None = None, most: int = MAX_FILE) -> bytes:
@@ -69,6 +90,11 @@ def read_bytes(path: StrPath, folder: int | None = None, most: int = MAX_FILE) -
     if len(data) > most:
         raise Unreadable("It grew while it was read.")
     return data
+
+
+def read_file(path: StrPath) -> SubmittedFile:
+    """A file that was handed in, wherever it lies. Raises Unreadable."""
+    return SubmittedFile(str(path), read_handed_in(path))
 
 
 def read_handed_in(path: StrPath, folder: int | None = None) -> bytes:

@@ -1,10 +1,11 @@
 """A batch: who is graded, who is known, what is told at the end. Graded and recorded by stand-ins, so nothing runs."""
 
+import hashlib
 import types
 from dataclasses import replace
 
 import pytest
-from conftest import ASSIGNMENT, hand_in
+from conftest import ASSIGNMENT, ROOT, hand_in
 from stand_ins import Engine, Writer, run, verdict
 
 from autograder import course
@@ -14,7 +15,7 @@ from autograder.grading import gate
 from autograder.grading.store import Store
 from autograder.nbgrader import members, options
 from autograder.report import class_text
-from autograder.submission import files
+from autograder.submission import files, read
 from autograder.verdict import Diagnosis, Graded
 
 
@@ -120,6 +121,56 @@ def test_a_submission_that_changes_during_the_run_gets_no_stale_grade(tmp_path, 
     made, done = run(tmp_path, Engine(change), writer)
     assert dict(done).keys() == writer.recorded.keys() == {"bela"}
     assert [student for student, _ in made.problems] == ["ada"] and "changed during the run" in made.problems[0][1]
+
+
+class Keeping(Writer):
+    """Also keeps the cells that it was to record, by key."""
+
+    def add(self, student, submitted, graded, key):
+        super().add(student, submitted, graded, key)
+        self.recorded[student] = key, list(submitted)
+
+
+@pytest.mark.parametrize("earlier", [True, False], ids=["known", "new"])
+@pytest.mark.parametrize("contents", ["AA", "AB", "BA"])
+def test_what_was_hashed_is_what_is_graded_and_recorded(tmp_path, submit, monkeypatch, contents, earlier):
+    """Whatever the file holds at each time that it is read: the key, the task and the cells are of the same bytes."""
+    path = submit("ada")
+    versions = {"A": path.read_bytes(), "B": path.read_bytes().replace(b"graded", b"error")}
+    if earlier:
+        run(tmp_path, Engine(), Writer())
+    coming, usual, tasks = iter(contents), files.read_submission, []
+
+    def read_submission(place):
+        path.write_bytes(versions[next(coming)])
+        return usual(place)
+
+    class Watching(Engine):
+        def graded(self, coming, total, alone=False):
+            return super().graded((tasks.append(task) or task for task in coming), total, alone)
+
+    monkeypatch.setattr(files, "read_submission", read_submission)
+    writer, results = Keeping(), Store(tmp_path)
+    made, done = run(tmp_path, Watching(), writer)
+    hashed = hashlib.sha256(versions[contents[0]]).hexdigest()
+    key = results.key(hashed, ASSIGNMENT, made.seeds["ada"], "cpu")
+    assert [(task.key, task.data) for task in tasks] in ([], [(key, versions[contents[0]])])
+    if contents == "AA":
+        assert writer.recorded == {"ada": (key, read.read_notebook(versions["A"]))} and not made.problems
+    else:
+        assert not (tasks or done or writer.recorded) and [student for student, _ in made.problems] == ["ada"]
+
+
+def test_who_handed_in_another_assignment_is_said(tmp_path, submit):
+    """Only of those whose exercises are all missing is this asked, and only of what was graded."""
+    other, path = "01_self_attention", submit("ada")
+    hand_in((ROOT / "release" / other / f"{other}.ipynb").read_bytes(), path.parent)
+    submit("bela")
+    made = batch.Batch(tmp_path, course.find_assignment("02"), ["ada", "bela"], Store(tmp_path))
+    said = f"ada: the notebook handed in as {ASSIGNMENT} has the cells of {other}"
+    assert list(made.mistaken(["ada", "bela"])) == [said]
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert list(made.mistaken(["ada", "bela", "nobody"])) == []
 
 
 def test_one_that_cannot_be_recorded_stops_nobody(tmp_path, submit, monkeypatch, capsys):

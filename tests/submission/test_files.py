@@ -1,5 +1,6 @@
 """What lies below `submitted/`, whatever it is: everybody has a row, and nobody gets what is another's."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ from stand_ins import Engine, Writer, run
 
 from autograder.batch import run as batch
 from autograder.errors import Unreadable
-from autograder.submission import files
+from autograder.submission import files, read
 
 NAME = f"{ASSIGNMENT}.ipynb"
 
@@ -26,6 +27,14 @@ def place(tmp_path, release):
     (folder / "notes.csv").write_text("zoe's notes")
     tmp_path.chmod(0o755)
     return tmp_path
+
+
+def problem_with(path):
+    """Why a notebook cannot be read, or ""."""
+    try:
+        return "" if files.read_submission(path).cells else "It has no cells."
+    except Unreadable as problem:
+        return str(problem)
 
 
 def link_student(submitted):
@@ -206,7 +215,7 @@ def test_a_folder_without_rights_gets_a_row_no_points_and_a_sentence(place):
         path = "submitted/{}/" + ASSIGNMENT
         for student in who:
             files.copy(path.format(student), f"out/{student}", [])
-        said = {s: files.read_submission(f"{path.format(s)}/{NAME}")[1] for s in who}
+        said = {s: problem_with(f"{path.format(s)}/{NAME}") for s in who}
         return said, {s: sorted(files.names(path.format(s))) for s in who}
 
     try:
@@ -299,8 +308,16 @@ def test_a_notebook_that_is_called_otherwise_is_named(tmp_path, name):
     folder.mkdir(parents=True)
     (folder / name).write_text('{"cells": [], "nbformat": 4}')
     (folder / "settings.json").write_text("{}")
-    said = files.read_submission(folder / NAME)[1]
-    assert said == f"There is no such file. It should be called {NAME}. The folder holds {name} instead."
+    said = f"There is no such file. It should be called {NAME}. The folder holds {name} instead."
+    assert problem_with(folder / NAME) == said
+
+
+def test_a_file_is_read_once_whatever_it_becomes(place):
+    path = place / "submitted" / "zoe" / ASSIGNMENT / NAME
+    file, data = files.read_submission(path), path.read_bytes()
+    path.write_text("{}")
+    assert (file.path, file.data, file.digest) == (str(path), data, hashlib.sha256(data).hexdigest())
+    assert list(file.cells) == read.read_notebook(data)
 
 
 def test_a_large_notebook_is_read_without_what_nobody_reads(tmp_path):
@@ -308,6 +325,6 @@ def test_a_large_notebook_is_read_without_what_nobody_reads(tmp_path):
     path.parent.mkdir(parents=True)
     state = '"metadata": {"widgets": {"state": {"a": "' + "x" * 26 * 2**20 + '"}}}'
     path.write_text('{"cells": [{"cell_type": "code", "source": "x = 1"}], "nbformat": 4, ' + state + "}")
-    cells, problem, digest = files.read_submission(path)
-    assert [cell.source for cell in cells] == ["x = 1"] and problem == "" and digest
-    assert len(files.read_notebook_bytes(path)) < 1000
+    file = files.read_submission(path)
+    assert [cell.source for cell in file.cells] == ["x = 1"] and len(file.data) < 1000
+    assert file.digest == hashlib.sha256(file.data).hexdigest()

@@ -121,6 +121,9 @@ class TestRestoring:
     def restored(self, cells, assignment):
         return restore(cells, assignment.cells, assignment)
 
+    def edited(self, cells, grade_id, **edits):
+        return [replace(cell, **edits) if cell.grade_id == grade_id else cell for cell in cells]
+
     def graded(self, cells):
         return [c.exercise for c in cells if c.exercise]
 
@@ -187,15 +190,15 @@ class TestRestoring:
         ]
 
     def test_a_lesson_without_its_id_is_still_known(self, cells, assignment):
-        for cell in cells:
-            cell.id = ""
+        cells = [replace(cell, id="") for cell in cells]
         assert sum(c.lesson for c in self.restored(cells, assignment)) == len(assignment.lesson_ids)
 
     def test_a_solution_put_into_a_lesson_cell_is_run(self, cells, assignment):
         lesson = next(c for c in cells if c.id in assignment.lesson_ids)
-        lesson.source = "def attention(query, key, value, mask=None):\n    return 1"
+        solved = replace(lesson, source="def attention(query, key, value, mask=None):\n    return 1")
+        cells = [solved if cell is lesson else cell for cell in cells]
         restored = self.restored(cells, assignment)
-        assert next(c for c in restored if c.source == lesson.source).runs
+        assert next(c for c in restored if c.source == solved.source).runs
 
     def test_a_tag_of_the_student_skips_nothing(self, release, assignment):
         for cell in release["cells"]:
@@ -233,17 +236,13 @@ class TestRestoring:
         assert restored[test - 1].copy_of == "SelfAttention-solution"
 
     def test_edited_tests_are_as_released(self, cells, assignment):
-        for cell in cells:
-            if cell.grade_id == "attention":
-                cell.source, cell.cell_type = "assert True", "markdown"
-        test = next(c for c in self.restored(cells, assignment) if c.exercise == "attention")
+        edited = self.edited(cells, "attention", source="assert True", cell_type="markdown")
+        test = next(c for c in self.restored(edited, assignment) if c.exercise == "attention")
         assert test.cell_type == "code" and "assert True" not in test.source
 
     def test_a_solution_cell_turned_into_text_is_code_again(self, cells, assignment):
-        for cell in cells:
-            if cell.grade_id == "attention-solution":
-                cell.cell_type = "markdown"
-        restored = self.restored(cells, assignment)
+        turned = self.edited(cells, "attention-solution", cell_type="markdown")
+        restored = self.restored(turned, assignment)
         one = next(c for c in restored if c.known and c.known.grade_id == "attention-solution")
         assert one.runs and one.turned and [c for c in restored if c.turned] == [one]
 
