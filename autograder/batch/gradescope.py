@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .. import course
 from ..errors import CourseError, Unreadable, UsageError
 from ..grading import credit, store
+from ..grading.seeds import new_seed
 from ..submission import read
 from ..submission.assignments import assignment_of
 from ..verdict import Verdict, printable, rejected, settled
@@ -85,25 +86,29 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, mode: int = PLAIN) ->
 
 
 def grade(assignment: course.Assignment, folder: Path, grader: Grader) -> Verdict:
-    """The Verdict on a student's folder, whatever is in it."""
+    """The Verdict on a student's folder, whatever is in it; it has the path of the notebook that was graded."""
+    from ..grading.grader import read_program
+
+    path: Path | None = None
     try:
         path = notebook_in(folder, assignment)
+        program = read_program(path)
     except Unreadable as problem:
-        return _rejected(assignment, str(problem), grader)
-    graded = grader.grade_file(path)
+        return _rejected(assignment, path, str(problem), grader)
+    graded = grader.grade_program(program, program.wanted, new_seed())
     if not graded.final:  # stopped by a deadline or a kill: tried once more before that counts
-        graded = settled(graded, grader.grade_file(path))
+        graded = settled(graded, grader.grade_program(program, program.wanted, new_seed()))
     verdict = graded.verdict
     if verdict.assignment and verdict.assignment != assignment.name:
-        return _rejected(assignment, f"This is {verdict.assignment}, and not {assignment.name}.", grader)
-    if not verdict.assignment:  # it could not be read, or belongs to no assignment
+        return _rejected(assignment, path, f"This is {verdict.assignment}, and not {assignment.name}.", grader)
+    if not verdict.assignment:  # it belongs to none
         said = next((e.message for e in verdict.exercises if e.message), f"It is not a notebook of {assignment.name}.")
-        return _rejected(assignment, said, grader)
+        return _rejected(assignment, path, said, grader)
     return verdict.credited(credit.of_course(course.root()))
 
 
-def _rejected(assignment: course.Assignment, problem: str, grader: Grader) -> Verdict:
-    return rejected("", assignment.exercises, problem, 0, assignment.name, grader.parent.level)
+def _rejected(assignment: course.Assignment, path: Path | None, problem: str, grader: Grader) -> Verdict:
+    return rejected(path or "", assignment.exercises, problem, 0, assignment.name, grader.parent.level)
 
 
 def notebook_in(folder: Path, assignment: course.Assignment) -> Path:
@@ -121,16 +126,12 @@ def notebook_in(folder: Path, assignment: course.Assignment) -> Path:
     raise Unreadable(f"The hand-in contains {len(found)} notebooks. {advice}")
 
 
-def left_out(folder: Path, assignment: course.Assignment) -> str:
-    """A sentence for the student if other notebooks lie beside the one that is graded, or ""."""
-    try:
-        graded = notebook_in(folder, assignment)
-        others = [path for path in _notebooks(folder) if path != graded]
-    except Unreadable:
-        return ""
+def left_out(folder: Path, graded: str) -> str:
+    """A sentence for the student if other notebooks lie beside the one that was graded, or ""."""
+    others = [path for path in _notebooks(folder) if str(path) != graded] if graded else []
     if not others:
         return ""
-    mine, *rest = (printable(str(path.relative_to(folder)))[:SHOWN] for path in (graded, *others[:MOST_SHOWN]))
+    mine, *rest = (printable(str(path.relative_to(folder)))[:SHOWN] for path in (Path(graded), *others[:MOST_SHOWN]))
     return f"Graded: {mine}. Not graded: {', '.join(rest)}{' …' if len(others) > MOST_SHOWN else ''}."
 
 
@@ -151,7 +152,7 @@ def _notebooks(folder: Path) -> list[Path]:
 
 def _is_of(path: Path, assignment: course.Assignment) -> bool:
     try:
-        return assignment_of(read.read_notebook(read.read_handed_in(path))) == assignment
+        return assignment_of(read.read_file(path).cells) == assignment
     except Unreadable:
         return False
 

@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
             from ..batch import gradescope as grading
 
             verdict = grading.grade(assignment, Path(options.grade), grader)
-        said = grading.left_out(Path(options.grade), assignment)
+        said = grading.left_out(Path(options.grade), verdict.path)
         grading.write_results(verdict, Path(options.results), said)
         for outcome in verdict.exercises:
             if outcome.unjudged:

@@ -21,8 +21,9 @@ from ..checks.proxies import Submission
 from ..errors import CourseError, KitError
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
+from ..submission.read import SubmittedFile, read_file
 from ..verdict import FULL, UNSAFE
-from .grader import read_cells
+from .grader import cells_of
 from .workspace import Workspace, listed
 
 # what a pytest.ini would say, whichever one pytest finds: in a folder above, or beside the submission
@@ -66,10 +67,12 @@ class Run:
         self.graded = False  # whether an exercise was found in the submission
         self.undefined: dict[str, None] = {}  # the exercises that are not in it
         self.path = self._path(config.option.submission)
+        self.file: SubmittedFile | None = None
         if self.path and not config.option.help:
             self._require_checks()
             with _in_one_sentence(f"--submission {self.path}: "), contextlib.chdir(self._course()):
-                read_cells(self.path)
+                self.file = read_file(self.path)
+                cells_of(self.file)  # raises Unreadable
         if not (config.option.help or config.option.collectonly) and (problem := jail.refusal(self.level)):
             raise pytest.UsageError(problem)
 
@@ -229,23 +232,23 @@ def submission(request: pytest.FixtureRequest, _workspaces: Workspaces) -> Itera
 @pytest.fixture(scope="session")
 def _workspaces(request: pytest.FixtureRequest) -> Iterator[Workspaces]:
     run = request.config.stash[RUN]
-    with contextlib.closing(Workspaces(run.path, run.level)) as workspaces:
+    with contextlib.closing(Workspaces(run.file, run.level)) as workspaces:
         yield workspaces
 
 
 class Workspaces:
-    """The Workspace of the file that is graded, one at a time: `path`, or the solutions of an exercise's lesson."""
+    """The Workspace of what is graded, one at a time: a `file`, or the solutions of an exercise's lesson."""
 
-    def __init__(self, path: Path | None, level: str) -> None:
-        self.path, self.level = path, level
-        self.opened: tuple[tuple[Path, Path], WarmParent, Workspace] | None = None
+    def __init__(self, file: SubmittedFile | None, level: str) -> None:
+        self.file, self.level = file, level
+        self.opened: tuple[tuple[Path, Path | None], WarmParent, Workspace] | None = None
 
     def of(self, root: Path, exercise: str) -> tuple[Workspace, str]:
         """The Workspace for an exercise of a course, and why it is not to be graded, or "". Raises KitError."""
         if exercise not in course.exercises(root):
             raise CourseError(f"No notebook of {root}/source has the exercise {exercise}.")
         assignment = course.assignments(root)[course.exercises(root)[exercise].assignment]
-        workspace = self._opened(root, self.path or assignment.path)
+        workspace = self._opened(root, assignment.path)
         workspace.begin_exercise(exercise)
         if workspace.kinds([exercise])[exercise] != "missing":
             return workspace, ""
@@ -254,10 +257,11 @@ class Workspaces:
             raise CourseError(why)
         return workspace, why
 
-    def _opened(self, root: Path, path: Path) -> Workspace:
-        if self.opened and self.opened[0] == (root, path):
+    def _opened(self, root: Path, solution: Path) -> Workspace:
+        what = root, None if self.file else solution
+        if self.opened and self.opened[0] == what:
             return self.opened[2]
-        cells = read_cells(path)
+        cells = cells_of(self.file or read_file(solution))
         parent = self.opened[1] if self.opened and self.opened[0][0] == root else None
         if parent is None:  # its sandbox hides the files of one course
             self.close()
@@ -266,7 +270,7 @@ class Workspaces:
             self.opened[2].close()
         workspace = Workspace(parent, cells)
         workspace.look_at_worlds()
-        self.opened = (root, path), parent, workspace
+        self.opened = what, parent, workspace
         return workspace
 
     def close(self) -> None:

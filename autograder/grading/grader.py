@@ -23,7 +23,7 @@ from ..mistakes.diagnosis import Diagnostician
 from ..sandbox.parent import WarmParent
 from ..submission import read
 from ..submission.assignments import assignment_of
-from ..submission.read import StrPath
+from ..submission.read import StrPath, SubmittedFile
 from ..submission.restore import RestoredCell, restore
 from ..verdict import NOT_HERE, Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
 from . import gate, trials
@@ -214,7 +214,7 @@ class Grader:
         """
         self.learnt.add((name, seed))
         assignment = course.assignments()[name]
-        workspace = Workspace(self.parent, read_cells(assignment.path))
+        workspace = Workspace(self.parent, cells_of(read.read_file(assignment.path)))
         try:
             for exercise in assignment.exercises:
                 workspace.begin_exercise(exercise.name)
@@ -362,14 +362,13 @@ def _to_give(path: StrPath) -> str:
 def read_program(path: StrPath, exercise: str | None = None) -> Program:
     """Read a notebook or a .py file, to be graded on one `exercise` or on all. Raises Unreadable."""
     wanted = [course.exercises()[exercise]] if exercise else None
-    data = read.read_handed_in(path)
-    if _is_program(path, data):
-        cells = [RestoredCell("code", read.read_script(data), "")]
-        return Program(str(path), cells, "", wanted, list(course.exercises().values()))
-    submitted, is_script = read.read_notebook(data), read.is_script(data)
+    file = read.read_file(path)
+    if _is_program(file):
+        return Program(file.path, cells_of(file), "", wanted, list(course.exercises().values()))
+    submitted, is_script = file.cells, read.is_script(file.data)
     found = assignment_of(submitted, "" if is_script else path)
     if found is None and is_script:
-        return Program(str(path), restore(submitted, ()), "", wanted, list(course.exercises().values()))
+        return Program(file.path, restore(submitted, ()), "", wanted, list(course.exercises().values()))
     if found is None and wanted:
         found = course.assignments()[wanted[0].assignment]
     if found is None:
@@ -378,19 +377,17 @@ def read_program(path: StrPath, exercise: str | None = None) -> Program:
             f" ({', '.join(course.assignments())})."
         )
     every = list(found.exercises)
-    return Program(str(path), restore(submitted, found.cells, found), found.name, wanted or every, every)
+    return Program(file.path, restore(submitted, found.cells, found), found.name, wanted or every, every)
 
 
-def _is_program(path: StrPath, data: bytes) -> bool:
+def _is_program(file: SubmittedFile) -> bool:
     """Whether a file is called a .py file, and holds a program without cells."""
-    return ".py" in Path(path).suffixes and read.is_plain_script(data)
+    return ".py" in Path(file.path).suffixes and read.is_plain_script(file.data)
 
 
-def read_cells(path: StrPath) -> list[RestoredCell]:
+def cells_of(file: SubmittedFile) -> list[RestoredCell]:
     """The restored cells of a notebook or .py file of this course. Raises Unreadable."""
-    data = read.read_handed_in(path)
-    if _is_program(path, data):
-        return [RestoredCell("code", read.read_script(data), "")]
-    submitted = read.read_notebook(data)
-    found = assignment_of(submitted, path)
-    return restore(submitted, found.cells if found else (), found)
+    if _is_program(file):
+        return [RestoredCell("code", read.read_script(file.data), "")]
+    found = assignment_of(file.cells, file.path)
+    return restore(file.cells, found.cells if found else (), found)

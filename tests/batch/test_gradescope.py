@@ -11,6 +11,7 @@ from conftest import ASSIGNMENT, ROOT, hand_in, load
 from autograder import cli, course
 from autograder.batch import gradescope
 from autograder.errors import Unreadable, UsageError
+from autograder.verdict import Graded, Verdict, without_grade
 
 
 @pytest.fixture(scope="module")
@@ -68,17 +69,17 @@ def test_the_notebook_is_found_under_any_name(tmp_path, assignment, solution):
     assert gradescope.notebook_in(tmp_path, assignment) == named
 
 
-def test_notebooks_that_are_not_graded_are_named_to_the_student(tmp_path, assignment, solution):
-    assert gradescope.left_out(tmp_path, assignment) == ""
-    hand_in(solution, tmp_path)
-    assert gradescope.left_out(tmp_path, assignment) == ""
+def test_notebooks_that_are_not_graded_are_named_to_the_student(tmp_path, solution):
+    assert gradescope.left_out(tmp_path, "") == ""
+    graded = str(hand_in(solution, tmp_path))
+    assert gradescope.left_out(tmp_path, graded) == ""
     hand_in(solution, tmp_path, f"{ASSIGNMENT} (1).ipynb")
     hand_in(solution, tmp_path / "a", "\x1b.ipynb")
     said = f"Graded: {ASSIGNMENT}.ipynb. Not graded: {ASSIGNMENT} (1).ipynb, a/\N{REPLACEMENT CHARACTER}.ipynb."
-    assert gradescope.left_out(tmp_path, assignment) == said
+    assert gradescope.left_out(tmp_path, graded) == said
     for number in range(3):
         hand_in(solution, tmp_path / "a", f"{number}.ipynb")
-    assert gradescope.left_out(tmp_path, assignment).endswith("a/0.ipynb ….")
+    assert gradescope.left_out(tmp_path, graded).endswith("a/0.ipynb ….")
 
 
 def test_links_and_floods_are_not_followed(tmp_path, assignment, monkeypatch):
@@ -99,8 +100,23 @@ def test_another_assignment_and_no_notebook_at_all_get_a_sentence(grader, tmp_pa
     for folder, says in (("one", f"This is {other}"), ("two", ""), ("three", "The hand-in contains no notebook")):
         verdict = gradescope.grade(assignment, tmp_path / folder, grader)
         assert verdict.score == 0 and {e.status for e in verdict.exercises} == {"rejected"}
-        assert says in verdict.exercises[0].message
+        assert says in verdict.exercises[0].message and bool(verdict.path) == (folder != "three")
         assert verdict.max_score == sum(e.points for e in assignment.exercises)
+
+
+def test_a_second_attempt_is_on_what_was_read_for_the_first(tmp_path, assignment, solution):
+    path, programs = hand_in(solution, tmp_path), []
+
+    class Stopped:
+        def grade_program(self, program, wanted, seed):
+            programs.append(program)
+            path.write_text("{}")
+            outcomes = [without_grade(e.name, e.points, "timeout", "so") for e in wanted]
+            return Graded(Verdict(program.path, outcomes, seed, program.assignment))
+
+    assert gradescope.grade(assignment, tmp_path, Stopped()).path == str(path)
+    first, second = programs
+    assert first is second and first.cells
 
 
 def test_what_it_writes_is_whole_and_needs_both_options(grader, tmp_path, assignment, capsys, monkeypatch):

@@ -11,12 +11,13 @@ from autograder.checks import api
 from autograder.checks.proxies import Counts, Local, StudentError, Submission, Transcript
 from autograder.checks.runner import Graders
 from autograder.demo import run as demo
-from autograder.grading.grader import Workspace, read_cells
+from autograder.grading.grader import Workspace, cells_of
 from autograder.mistakes.bank import bank, namespace_of, right_answer
 from autograder.mistakes.diagnosis import diagnose
 from autograder.mistakes.evidence import likeness
 from autograder.sandbox.inside import stubs, wire
 from autograder.sandbox.replies import Failure
+from autograder.submission.read import read_file
 from autograder.submission.restore import RestoredCell
 
 pytestmark = pytest.mark.drawn(3, "tests of each lesson's exercises that use one another")
@@ -466,6 +467,6 @@ def test_a_mistake_in_a_copy_is_named_where_the_copy_is(grader, tmp_path, studen
     demo.hand_in(tmp_path, lesson, [one for one in demo.read_class(lesson) if one.name == student])
     (path,) = tmp_path.glob("submitted/*/*/*.ipynb")
     wanted = [course.exercises()[name] for name in ("get_batch", exercise)]
-    *_, outcome = grader.grade_cells(read_cells(path), wanted, 1).verdict.exercises
+    *_, outcome = grader.grade_cells(cells_of(read_file(path)), wanted, 1).verdict.exercises
     said = [(one.id, one.has_price) for one in outcome.diagnosis]
     assert said == [*((f"stands-on-{base}", True) for base in also), (mistake, True)]

@@ -4,6 +4,7 @@ import contextlib
 from types import SimpleNamespace
 
 import pytest
+from conftest import hand_in, load
 
 from autograder import course
 from autograder.batch import gradescope
@@ -53,6 +54,9 @@ class PricedGrader:
         outcome = Outcome("causal_mask", 1.0, 3.0, "graded", by_prices=2.0)
         return Graded(Verdict(str(path), [outcome], 1, "03_causal_attention"))
 
+    def grade_program(self, program, wanted, seed):
+        return self.grade_file(program.path)
+
 
 @pytest.mark.parametrize("by, score", [(CHECKS, 1.0), (PRICES, 2.0)])
 def test_check_and_gradescope_score_as_the_course_does(tmp_path, monkeypatch, by, score):
@@ -61,6 +65,6 @@ def test_check_and_gradescope_score_as_the_course_does(tmp_path, monkeypatch, by
     monkeypatch.setattr(service, "verdict_by_watch", lambda *asked: None)
     options = SimpleNamespace(device="cpu", sandbox="full", exercise=None, seed=1, paths=["answer.py"])
     assert [verdict.score for verdict in check.checked(options)] == [score]
-    monkeypatch.setattr(gradescope, "notebook_in", lambda folder, assignment: tmp_path)
     assignment = course.assignments()["03_causal_attention"]
+    hand_in(load(assignment.path), tmp_path)
     assert gradescope.grade(assignment, tmp_path, PricedGrader()).score == score

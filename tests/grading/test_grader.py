@@ -7,11 +7,12 @@ from autograder import course
 from autograder.errors import GraderError
 from autograder.grading import workspace as workspaces
 from autograder.grading.blame import is_lost
-from autograder.grading.grader import read_cells
+from autograder.grading.grader import cells_of
 from autograder.grading.workspace import Deadline, OutOfTime, Workspace
 from autograder.lazily import Lazily
 from autograder.mistakes import repair
 from autograder.mistakes.bank import bank
+from autograder.submission.read import read_file
 from autograder.submission.restore import RestoredCell
 from autograder.verdict import Outcome
 
@@ -119,7 +120,7 @@ def named(verdict):
 
 def graded_alone(grader, notebook, folder, *exercises):
     """The verdict on a notebook of lesson 03, for which no child is forked but those that it needs itself."""
-    cells = read_cells(hand_in(notebook, folder, f"{LESSON}.ipynb"))
+    cells = cells_of(read_file(hand_in(notebook, folder, f"{LESSON}.ipynb")))
     wanted = [course.exercises(ROOT)[name] for name in exercises]
     return grader.grade_cells(cells, wanted, 7, alone=True).verdict
 
@@ -321,7 +322,7 @@ def test_an_answer_uses_what_it_reaches(grader, text, used):
 
 
 def test_a_child_that_has_seen_a_solution_grades_nothing_more(grader, inverted, tmp_path):
-    cells = read_cells(hand_in(inverted, tmp_path, f"{LESSON}.ipynb"))
+    cells = cells_of(read_file(hand_in(inverted, tmp_path, f"{LESSON}.ipynb")))
     workspace = Workspace(grader.parent, cells)
     try:
         workspace.begin_exercise()
@@ -429,7 +430,7 @@ def test_no_diagnosis_hears_what_candidates_have_told(grader, solution, tmp_path
         cell = cell_of(solution, f"{name}-solution")
         head, body = "".join(cell["source"]).split(":\n", 1)
         cell["source"] = f"{head}:\n    {line}\n{body}"
-    cells = read_cells(hand_in(solution, tmp_path))
+    cells = cells_of(read_file(hand_in(solution, tmp_path)))
     verdict = grader.grade_cells(cells, course.find_assignment("02").exercises, 7, alone=True).verdict
     (found,) = verdict.exercise("attention").diagnosis
     assert found.id == "no-scale" and found.has_price and verdict.exercise("check_attention").full
@@ -472,7 +473,7 @@ def test_a_diagnosis_costs_names_alone(grader, solution, tmp_path, end, many, re
     make_wrong(solution, "SingleHeadSelfAttention", "rank-not-checked")
     make_wrong(solution, "attention", "no-scale")
     told = []
-    cells = read_cells(hand_in(solution, tmp_path))
+    cells = cells_of(read_file(hand_in(solution, tmp_path)))
     outcomes = grader.grade_cells(cells, course.find_assignment("02").exercises, 7, tell=told.append).verdict.exercises
     assert searched == ["SingleHeadSelfAttention", "attention"][:many]
     assert [one.status for one in outcomes] == ["graded"] * 4, outcomes
