@@ -11,6 +11,7 @@ from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 
 from autograder.cli.shared import DISTRIBUTION
 from autograder.grading.workspace import near_name
+from autograder.submission import read
 
 RELEASE = ROOT / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
 SOLUTION = ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
@@ -139,6 +140,23 @@ def test_the_text_says_what_is_not_started_and_what_is_given_by_hand(check, rele
     assert [first, second] == lines[2:4] and last.startswith("check_attention")
     assert f"in code cell {number}, line 2 (`return undefined`)" in out and out.count("Your code raised NameError") == 1
     assert "test_cuda" not in out
+
+
+def test_what_is_blank_is_said_of_what_was_graded(check, tmp_path, monkeypatch):
+    """The file is read once: here it is gone as soon as that is done."""
+    path, usual = hand_in({"cells": [], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}, tmp_path), read.read_bytes
+
+    def read_bytes(which, *limits, **more):
+        try:
+            return usual(which, *limits, **more)
+        finally:
+            if str(which) == str(path):
+                path.unlink()
+
+    monkeypatch.setattr(read, "read_bytes", read_bytes)
+    (verdict,) = map(json.loads, check(path, "--format", "json")[1].splitlines())
+    assert {e["status"] for e in verdict["exercises"]} == {"missing"} and not path.exists()
+    assert any(one["message"].endswith("your answer cell is empty.") for one in verdict["blank"])
 
 
 @pytest.mark.slow("it starts the command")

@@ -42,9 +42,10 @@ def run(options: Namespace) -> int:
 
     full = True
     with contextlib.closing(checked(options)) as verdicts:
-        for verdict in (bar := progress("checking", verdicts, len(options.paths))):
+        for verdict, blank in (bar := progress("checking", verdicts, len(options.paths))):
             full = full and verdict.full
-            blank = [] if options.exercise else _blank(verdict)
+            if options.exercise or verdict.path.endswith(".py"):
+                blank = []
             if options.format == "json":
                 text = json.dumps({**verdict.to_dict(), "blank": blank}, ensure_ascii=True)
             else:
@@ -57,29 +58,14 @@ def run(options: Namespace) -> int:
     return 0 if full else 1
 
 
-def _blank(verdict: Verdict) -> "list[Blank]":
-    """The written answers of a notebook that are blank."""
-    from .. import course
-    from ..errors import Unreadable
-    from ..grading.store import Store
-    from ..report import lesson
-    from ..submission.read import read_handed_in, read_notebook
-    from ..submission.restore import restore
+def checked(options: Namespace) -> "Generator[tuple[Verdict, list[Blank]], None, None]":
+    """Yield the verdict on each file, and its written answers that are blank.
 
-    about = course.assignments().get(verdict.assignment)
-    if about is None or not about.points_by_hand or verdict.path.endswith(".py"):
-        return []
-    try:
-        cells = restore(read_notebook(read_handed_in(verdict.path)), about.cells, about)
-    except Unreadable:  # the verdict says so, or the file has changed since
-        return []
-    return lesson.blank_answers(about, cells, Store(course.root()).released(about.name))
-
-
-def checked(options: Namespace) -> Generator[Verdict, None, None]:
-    """Yield the verdict on each file: from a watch that runs, as long as it answers, else from a sandbox of its own."""
+    They are from a watch that runs, as long as it answers, else from a sandbox of this process.
+    """
     from .. import course
     from ..grading import credit, seeds, start
+    from ..report import lesson
     from ..watch import service
 
     where, scored_by = (shared.device(options), options.sandbox), credit.of_course(course.root())
@@ -87,8 +73,10 @@ def checked(options: Namespace) -> Generator[Verdict, None, None]:
     grader = None
     with contextlib.ExitStack() as stack:
         for path in options.paths:
-            verdict = None if grader else service.verdict_by_watch(path, options.exercise, seed, *where)
-            if verdict is None:
+            found = None if grader else service.verdict_by_watch(path, options.exercise, seed, *where)
+            if found is None:
                 grader = grader or stack.enter_context(start.started_grader(*where))
-                verdict = grader.grade_file(path, options.exercise, seed).verdict
-            yield verdict.credited(scored_by)
+                graded = grader.grade_file(path, options.exercise, seed)
+                found = graded.verdict, lesson.blank_in(graded)
+            verdict, blank = found
+            yield verdict.credited(scored_by), blank

@@ -147,7 +147,7 @@ def blank_in(record: Record, sha256: str, assignment: course.Assignment) -> tupl
         cells = restore(read_notebook(record.content(sha256)), assignment.cells, assignment)
     except Unreadable:
         return ()
-    return tuple(lesson.blank_answers(assignment, cells, Store(course.root()).released(assignment.name)))
+    return tuple(lesson.blank_answers(assignment.name, cells))
 
 
 def changes(desk: Desk, attempt: Attempt, now: Sequence[Told]) -> list[str]:

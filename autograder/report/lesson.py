@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from .. import course
+from ..grading.store import Store
 from ..submission.written import unanswered
 
 if TYPE_CHECKING:
     from ..submission.restore import RestoredCell
-    from ..submission.written import ReleasedCell
+    from ..verdict import Graded
 
 _FIRST_WORDS = re.compile(r"(.{1,40}?): ")
 _HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.MULTILINE)
@@ -72,12 +73,17 @@ class Blank(TypedDict):
     message: str
 
 
-def blank_answers(
-    assignment: course.Assignment, cells: Sequence[RestoredCell], earlier: Collection[ReleasedCell]
-) -> list[Blank]:
-    """The written answers that a notebook's cells leave blank; `earlier` are the cells of earlier releases."""
-    if not assignment.points_by_hand:
+def blank_in(graded: Graded) -> list[Blank]:
+    """The written answers that are blank in what was graded."""
+    return blank_answers(graded.verdict.assignment, graded.cells)
+
+
+def blank_answers(name: str, cells: Sequence[RestoredCell]) -> list[Blank]:
+    """The written answers that a notebook's cells leave blank; `name` is its assignment's, or "" if it has none."""
+    assignment = course.assignments().get(name)
+    if assignment is None or not assignment.points_by_hand:
         return []
+    earlier = Store(course.root()).released(name)
     blank, headings = unanswered(cells, assignment, earlier), of(assignment)
     names = [cell.grade_id for cell in assignment.cells if cell.grade_id in blank]
     return [{"id": name, "message": empty_sentence(headings.heading(name) or name)} for name in names]

@@ -1,8 +1,9 @@
 """Lends the warm sandbox of a running `autograder watch` to `autograder check`, over a socket of the same user's.
 
-A request is one line of JSON, `{"path", "exercise", "seed"}`, and the answer one line, the Verdict. Before that the
-server says READY, so that nobody waits for one that is busy or asleep. The name of the socket holds a hash of all that
-both must have in common, so that there is nothing to agree on. Whatever is not as it should be, `check` grades alone.
+A request is one line of JSON, `{"path", "exercise", "seed"}`, and the answer one line, `{"verdict", "blank"}`. `check`
+does not read the file itself, so both are of what was graded. Before that the server says READY, so that nobody waits
+for one that is busy or asleep. The name of the socket holds a hash of all that both must have in common, so that there
+is nothing to agree on. Whatever is not as it should be, `check` grades alone.
 
 Other users can neither ask nor answer: the folder is this user's and closed to others, and each side asks the kernel
 who the other one is.
@@ -25,10 +26,12 @@ from typing import TYPE_CHECKING
 
 from .. import course
 from ..errors import KitError
+from ..report import lesson
 from ..verdict import Verdict, VerdictError
 
 if TYPE_CHECKING:  # it imports torch
     from ..grading.grader import Grader
+    from ..report.lesson import Blank
 
 READY = b"ready\n"
 SOON = 1.5  # seconds within which a server says READY, and a client its request; a sandbox of one's own takes longer
@@ -94,8 +97,9 @@ class Service:
                 client.settimeout(SOON)
                 client.sendall(READY)
                 path, exercise, seed = _request(json.loads(_line(client, MOST_ASKED)))
-                verdict = grader.grade_file(path, exercise, seed).verdict
-                client.sendall(verdict.to_json().encode() + b"\n")
+                graded = grader.grade_file(path, exercise, seed)
+                answer = {"verdict": graded.verdict.to_dict(), "blank": lesson.blank_in(graded)}
+                client.sendall(json.dumps(answer).encode() + b"\n")
 
 
 def _request(asked: object) -> tuple[str, str | None, int]:
@@ -112,8 +116,13 @@ def _request(asked: object) -> tuple[str, str | None, int]:
     return path, exercise, seed
 
 
-def verdict_by_watch(path: str, exercise: str | None, seed: int, device: str, sandbox: str) -> Verdict | None:
-    """The Verdict on a file by a watch that runs; None if none does, or if anything is not as it should be."""
+def verdict_by_watch(
+    path: str, exercise: str | None, seed: int, device: str, sandbox: str
+) -> tuple[Verdict, list[Blank]] | None:
+    """The Verdict on a file, and its blank answers, by a watch that runs.
+
+    None if none does, or if anything is not as it should be.
+    """
     if seed not in SEEDS:
         return None
     try:
@@ -129,13 +138,23 @@ def verdict_by_watch(path: str, exercise: str | None, seed: int, device: str, sa
             asked = {"path": os.path.join(os.getcwd(), path), "exercise": exercise, "seed": seed}
             server.sendall(json.dumps(asked).encode() + b"\n")
             server.settimeout(LONGEST)
-            verdict = Verdict.from_dict(json.loads(_line(server, MOST_ANSWERED)))
+            verdict, blank = _answer(json.loads(_line(server, MOST_ANSWERED)))
     except (OSError, _Refused, VerdictError, ValueError, RecursionError):
         return None
     if verdict.seed != seed or (exercise and [e.exercise for e in verdict.exercises] != [exercise]):
         return None
     verdict.path = path
-    return verdict
+    return verdict, blank
+
+
+def _answer(given: object) -> tuple[Verdict, list[Blank]]:
+    """(the Verdict, what is blank) of an answer. Raises _Refused or VerdictError."""
+    if not isinstance(given, dict) or given.keys() != {"verdict", "blank"} or not isinstance(given["blank"], list):
+        raise _Refused("this is not an answer")
+    for one in given["blank"]:
+        if not isinstance(one, dict) or one.keys() != {"id", "message"} or {*map(type, one.values())} != {str}:
+            raise _Refused("this is not what is blank")
+    return Verdict.from_dict(given["verdict"]), given["blank"]
 
 
 def _line(sock: socket.socket, most: int) -> bytes:

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 from .. import course
 from ..errors import Ended, Unreadable, UsageError
 from ..grading import credit, seeds, start
-from ..grading.store import Store
 from ..report import lesson
 from ..report.outcome_text import points_by_hand
 from ..verdict import STOPPED, Check, Diagnosis, Graded, Outcome, Verdict
@@ -226,20 +225,16 @@ class Watch:
             hints=shown,
             more_hints=len(hints) - len(shown),
             by_hand=points_by_hand(verdict) if verdict else 0,
-            blank=_blank(self.program) if verdict else (),
+            blank=_blank(self.program) if verdict and self.program else (),
             note=note,
             warning=warning,
             settled=self.settled,
         )
 
 
-def _blank(program: Program | None) -> list[str]:
+def _blank(program: Program) -> list[str]:
     """A sentence for each written answer of a notebook that is blank."""
-    about = course.assignments().get(program.assignment) if program else None
-    if program is None or about is None:
-        return []
-    released = Store(course.root()).released(about.name)
-    return [one["message"] for one in lesson.blank_answers(about, program.cells, released)]
+    return [one["message"] for one in lesson.blank_answers(program.assignment, program.cells)]
 
 
 def _is_laid_out_alike(one: Program | None, other: Program) -> bool:

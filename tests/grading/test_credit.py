@@ -64,7 +64,7 @@ def test_check_and_gradescope_score_as_the_course_does(tmp_path, monkeypatch, by
     monkeypatch.setattr(start, "started_grader", lambda *where: contextlib.nullcontext(PricedGrader()))
     monkeypatch.setattr(service, "verdict_by_watch", lambda *asked: None)
     options = SimpleNamespace(device="cpu", sandbox="full", exercise=None, seed=1, paths=["answer.py"])
-    assert [verdict.score for verdict in check.checked(options)] == [score]
+    assert [verdict.score for verdict, _ in check.checked(options)] == [score]
     assignment = course.assignments()["03_causal_attention"]
     hand_in(load(assignment.path), tmp_path)
     assert gradescope.grade(assignment, tmp_path, PricedGrader()).score == score

@@ -72,8 +72,8 @@ def raw(warm, data):
 
 def test_a_verdict_comes_back_as_it_was_made_with_the_path_as_it_was_asked_for(warm):
     grader = Fake()
-    verdict = asked(warm, grader)
-    assert verdict == Verdict("mine.ipynb", [Outcome("attention", 1.0, 2.0, "graded")], 7)
+    verdict = Verdict("mine.ipynb", [Outcome("attention", 1.0, 2.0, "graded")], 7)
+    assert asked(warm, grader) == (verdict, [])
     assert grader.seen == (os.path.join(os.getcwd(), "mine.ipynb"), "attention", 7)
 
 
@@ -118,10 +118,17 @@ def test_requests_that_are_none_get_no_answer(warm):
         *(json.dumps(w).encode() + b"\n" for w in wrong),
     ):
         assert raw(warm, data) in (service.READY, b"")
-    assert raw(warm, json.dumps(right).encode() + b"\n").startswith(service.READY + b'{"schema": 1')
+    assert raw(warm, json.dumps(right).encode() + b"\n").startswith(service.READY + b'{"verdict": {"schema": 1')
 
 
-@pytest.mark.parametrize("answer", [b"", b"ready\n", b"ready\n{}\n", b"ready\n[[[\n", b"ready\n\xff\n", b"go away\n"])
+VERDICT = Verdict("mine.ipynb", [Outcome("attention", 1.0, 2.0, "graded")], 7).to_dict()
+NO_BLANKS = [None, {}, "", [{}], [{"id": "x"}], [{"id": "x", "message": 1}], [["id", "message"]]]
+SAID = [VERDICT, [], *({"verdict": VERDICT, "blank": blank} for blank in NO_BLANKS)]
+ODD = [b"", b"ready\n", b"ready\n{}\n", b"ready\n[[[\n", b"ready\n\xff\n", b"go away\n"]
+ODD += [b"ready\n" + json.dumps(said).encode() + b"\n" for said in SAID]
+
+
+@pytest.mark.parametrize("answer", ODD)
 def test_answers_that_are_none_are_not_taken(warm, answer):
     def serve():
         client, _ = warm.socket.accept()
