@@ -9,11 +9,15 @@ import shlex
 import subprocess
 import sys
 from importlib import metadata
+from unittest import mock
 
 import pytest
 from conftest import ROOT, cell_of, load
 
 from autograder import new
+from autograder.grading import by_hand
+from autograder.submission.read import read_file
+from autograder.verdict import FULL
 
 FORM = pytest.mark.drawn(1, "forms of each command that starts pytest", each="test")
 
@@ -77,6 +81,19 @@ def test_a_submission_is_graded_in_each_form(place, form):
     folder, arguments = FORMS[form]
     code, said = run(place / folder, *shlex.split(arguments))
     assert code == 0 and "2 passed" in said, said
+
+
+def test_what_is_graded_is_what_was_found_to_be_readable(place, monkeypatch):
+    """The file is read when pytest starts, and not once more when its checks run."""
+    path = place / "changing.ipynb"
+    path.write_bytes((place / "my work.ipynb").read_bytes())
+    workspaces = by_hand.Workspaces(read_file(path), FULL)
+    path.write_text("{}")
+    made = mock.Mock(**{"return_value.kinds.return_value": {"rescale": "function"}})
+    monkeypatch.setattr(by_hand, "WarmParent", mock.Mock())
+    monkeypatch.setattr(by_hand, "Workspace", made)
+    workspaces.of(place / "mine", "rescale")
+    assert "def rescale" in "".join(cell.source for cell in made.call_args.args[1])
 
 
 @pytest.mark.slow("it starts pytest, as others here do")
