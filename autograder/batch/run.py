@@ -11,10 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import NotRecorded, Unreadable
+from ..errors import NotRecorded, Unreadable, UsageError
 from ..grading.rounds import Rounds
 from ..intake.identity import HIDDEN
 from ..report import regrade
+from ..report.outcome_text import name_of
 from ..submission import belonging, files, read
 from ..submission.answers import answers_of, is_same
 from ..submission.read import StrPath, SubmittedCell
@@ -90,6 +91,22 @@ def students(root: StrPath, assignment: str) -> list[str]:
 
     dropped = Store(root).dropped()
     return [name for name in files.students(Path(root) / "submitted", assignment) if name not in dropped]
+
+
+def asked_for(root: StrPath, assignment: str, only: Sequence[str] | None = None) -> Sequence[str]:
+    """The students to be graded: `only` these, or everybody who handed something in. Raises UsageError."""
+    from ..grading.store import Store
+
+    handed_in = students(root, assignment)
+    who = only or handed_in
+    if left := sorted(set(who) & Store(root).dropped()):
+        raise UsageError(f"{', '.join(left)}: dropped; `autograder roster --take-back ID` takes them back.")
+    if strangers := sorted(set(who) - set(handed_in)):
+        raise UsageError(f"Nothing was handed in for {assignment} by {', '.join(strangers)}.")
+    if not who:
+        nobodys = "".join(f" {name_of(remark)}." for remark in [*remarks(root, assignment, ())][:3])
+        raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment}.{nobodys}")
+    return who
 
 
 def remarks(root: StrPath, assignment: str, who: Iterable[str], enrolled: Collection[str] = ()) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from argparse import Namespace
 
 from ..batch.commands import engine_for, grade_class
-from ..errors import UsageError
 from ..verdict import UNSAFE
 from . import shared
 
@@ -41,25 +40,13 @@ def run(options: Namespace) -> int:
     from .. import course
     from ..batch import run as batch
     from ..grading.store import Store
-    from ..report.outcome_text import name_of
 
     root = course.root()
     if options.sandbox == UNSAFE or not options.scheduler:  # with a cluster, its workers need the sandbox
         shared.refuse_without_sandbox(options)
     shared.require_jobs(options)
-    classes, dropped = [], Store(root).dropped()
-    for assignment in dict.fromkeys(course.find_assignment(name) for name in options.assignments):
-        handed_in = batch.students(root, assignment.name)
-        who = options.student or handed_in
-        if left := sorted(set(who) & dropped):
-            raise UsageError(f"{', '.join(left)}: dropped; `autograder roster --take-back ID` takes them back.")
-        strangers = sorted(set(who) - set(handed_in))
-        if strangers:
-            raise UsageError(f"Nothing was handed in for {assignment.name} by {', '.join(strangers)}.")
-        if not who:
-            nobodys = "".join(f" {name_of(remark)}." for remark in [*batch.remarks(root, assignment.name, ())][:3])
-            raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.{nobodys}")
-        classes.append((assignment, who))
+    wanted = dict.fromkeys(course.find_assignment(name) for name in options.assignments)
+    classes = [(assignment, batch.asked_for(root, assignment.name, options.student)) for assignment in wanted]
     learnt = None if options.dry_run else Store(root).learnt
     with engine_for(options.scheduler, options.jobs, shared.device(options), options.sandbox, learnt) as engine:
         settings = engine, shared.device(options), options.sandbox, options.regrade, options.new_inputs
