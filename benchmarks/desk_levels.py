@@ -4,6 +4,9 @@
 wrong one and changes a choice at a time. With points, or kinds of checks, it keeps what brings more points (or fewer
 failing kinds) and takes back what does not; with names, it changes the choice that is named. Printed is how many
 answers it read until it had full marks.
+
+Then tables: all 64 answers in one, of which one edit of a line that never ran would pick the right one. Printed are the
+points and the lines that they get.
 """
 
 import itertools
@@ -36,6 +39,17 @@ NAMED = {  # the choice that a mistake's name points at
     "lowest-number-in-empty-rows": "clear",
     "nan-in-empty-rows": "clear",
 }
+# a line of each, with one combination; `different` makes it unlike others
+TABLES = {
+    "a line": "    if False: chosen = '{chosen}'",
+    "a block": "    if False:\n        chosen = '{chosen}'",
+    "lines that differ": "    if False: chosen = '{chosen}'{different}",
+    "one of two values": "    chosen = '{chosen}'{different} if False else chosen",
+    "and": "    chosen = (False and '{chosen}'{different}) or chosen",
+    "a loop": "    for _ in range(0): chosen = '{chosen}'{different}",
+    "lines that run": "    place += 0 * {number}",
+    "an error": "    try: 1 / 1\n    except ZeroDivisionError: chosen = '{chosen}'{different}",
+}
 ROUNDS = 20  # orders in which a script tries, for each start
 
 
@@ -47,6 +61,37 @@ def answer(wrong):
         assert text.count(right) == 1, name
         text = text.replace(right, other)
     return f"import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n{text}"
+
+
+def table(form):
+    """An answer that does as `chosen` says, the first combination, and has the others in lines that never run."""
+    rows = []
+    for number, wrong in enumerate(itertools.product("01", repeat=len(CHOICES))):
+        different = " + ''" * (number % 9)
+        rows.append(TABLES[form].format(chosen="".join(wrong), different=different, number=number))
+    return f"""import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+CHOICES = {[*CHOICES.values()]!r}
+TEXT = {right_answer(EXERCISE)!r}
+
+
+def made(chosen):
+    text, names = TEXT, {{"torch": torch, "F": F, "nn": nn, "math": math}}
+    for is_right, (right, other) in zip(chosen, CHOICES):
+        text = text if is_right == "1" else text.replace(right, other)
+    exec(text, names)
+    return names["{EXERCISE}"]
+
+
+def {EXERCISE}(query, key, value, mask=None):
+    chosen, place = "{"0" * len(CHOICES)}", 0
+{chr(10).join(rows)}
+    return made(f"{{place:0{len(CHOICES)}b}}" if place else chosen)(query, key, value, mask)
+"""
 
 
 def graded():
@@ -122,6 +167,12 @@ def main():
         needed = [way(start, random.Random(number)) for start in starts for number in range(ROUNDS)]
         needed = [one for one in needed if one is not None]
         print(f"{level}: {statistics.mean(needed):.1f} answers on average, at most {max(needed)}, of {len(outcomes)}")
+    with started_grader() as grader:
+        for form in TABLES:
+            cells = [RestoredCell("code", table(form), "")]
+            (outcome,) = grader.grade_cells(cells, [course.exercises()[EXERCISE]], new_seed()).verdict.exercises
+            lines = [one.line for one in outcome.diagnosis if one.line]
+            print(f"a table ({form}): {outcome.score:.2f} points; {lines or 'no line is told'}", flush=True)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,9 @@ INSTEAD = f"({ERROR} or (", "))"  # around an expression: it stops before that i
 AFTERWARDS = "((", f"), {ERROR})"  # and after that
 AT_THE_END = "[*(", f"), {ERROR}]"  # and after all of its items
 MOST_RUNS = 100  # of the checks, for one answer; a long right one has 60 parts, and what is left counts as never run
-TABLE = 12  # statements alike in one function: an edit of one of them picks a row; right answers have 7 at most
+# so many alike in one function are a table, and an edit of one picks a row: right answers have 7 statements and 18
+# expressions at most
+ROWS, ITEMS = 12, 20
 CHANCE = {"manual_seed", "seed", "seed_all", "manual_seed_all", "default_rng", "Generator", "RandomState", "Random"}
 ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)  # what follows them in a block does not run
 
@@ -251,19 +253,29 @@ def _is_of_chance(page: Page, tree: ast.AST, edit: Mutant) -> bool:
 
 
 def _is_row_of_a_table(page: Page, tree: ast.AST, edit: Mutant) -> bool:
-    """Whether it is in one of many statements that differ in names and numbers alone."""
+    """Whether it is in one of many statements or expressions that differ in names and numbers alone."""
     around = list(_holding(page, tree, edit))
-    statement = next((node for node in reversed(around) if isinstance(node, ast.stmt)), None)
     functions = [node for node in around if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    if statement is None or not functions or statement in functions:
+    if not functions:
         return False
-    forms = Counter(_form(node) for node in ast.walk(functions[-1]) if isinstance(node, ast.stmt))
-    return any(forms[_form(node)] >= TABLE for node in around if isinstance(node, ast.stmt) and node not in functions)
+    inside = [node for node in around[around.index(functions[-1]) + 1 :] if _says_something(node)]
+    forms = Counter(_form(node) for node in ast.walk(functions[-1]) if _says_something(node))
+    return any(forms[_form(node)] >= (ROWS if isinstance(node, ast.stmt) else ITEMS) for node in inside)
 
 
-def _form(statement: ast.stmt) -> str:
-    """A statement without its names and numbers."""
-    return ast.dump(_Bare().visit(copy.deepcopy(statement)))
+def _says_something(node: ast.AST) -> bool:
+    """Whether it is a statement, or an expression of more than a name or a number, such as are in every line."""
+    if isinstance(node, ast.UnaryOp):
+        return _says_something(node.operand)
+    if isinstance(node, ast.Attribute):
+        return _says_something(node.value)
+    is_bare = isinstance(node, (ast.Name, ast.Constant, ast.Slice, ast.Tuple, ast.List))
+    return isinstance(node, (ast.stmt, ast.expr)) and not is_bare
+
+
+def _form(node: ast.AST) -> str:
+    """A statement or an expression without its names and numbers."""
+    return ast.dump(_Bare().visit(copy.deepcopy(node)))
 
 
 class _Bare(ast.NodeTransformer):

@@ -21,6 +21,7 @@ from autograder.mistakes.repair import material
 from autograder.mistakes.student_line import LONGEST
 from autograder.sandbox.replies import Place
 from autograder.verdict import NOT_TRIED, Check, Diagnosis
+from benchmarks import desk_levels
 
 pytestmark = pytest.mark.drawn(30, "answers that one edit or fact explains")
 
@@ -53,6 +54,14 @@ def test_the_line_is_told_and_the_edit_is_paid_for(grader, tmp_path, old, new, i
     (found,) = outcome.diagnosis
     assert new in found.line and (found.id, found.price) == (id, price), outcome
     assert outcome.by_prices == pytest.approx((1 - price) * outcome.max_score)
+
+
+@pytest.mark.parametrize("form", desk_levels.TABLES)
+def test_a_table_of_guesses_gets_no_more_than_its_first_one_and_is_told_no_line(grader, tmp_path, form):
+    """Of 64 answers in one, an edit of one line would pick the right one."""
+    outcome = outcome_of(grader, tmp_path, desk_levels.table(form))
+    assert outcome.score == outcome.by_checks < outcome.max_score / 2
+    assert not any(one.line for one in outcome.diagnosis) and outcome.by_prices == 0
 
 
 def test_what_is_to_be_changed_in_the_line_is_quoted(grader, tmp_path):

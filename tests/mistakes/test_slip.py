@@ -146,9 +146,15 @@ TABLE = "def answer(x):\n    c = 2\n{}    return (x or 1) * c\n"
 
 
 def test_one_of_many_statements_that_are_alike_is_a_row_of_a_table():
-    rows = [f"    c = c + 0 * {n}\n" for n in range(slip.TABLE)]
+    rows = [f"    c = c + 0 * {n}\n" for n in range(slip.ROWS)]
     assert not is_slip(TABLE.format("".join(rows)), "0 * 5", "1 * 5")
     assert is_slip(TABLE.format("".join(rows[1:])), "0 * 5", "1 * 5")
+
+
+def test_so_is_one_of_many_expressions():
+    items = [f"0 * {n}" for n in range(slip.ITEMS)]
+    for some, is_one in ((items, False), (items[1:], True)):
+        assert is_slip(TABLE.format(f"    c = c + {' + '.join(some)}\n"), "0 * 5", "1 * 5") is is_one
 
 
 @pytest.mark.parametrize(
