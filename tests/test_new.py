@@ -178,6 +178,7 @@ def test_a_release_that_is_not_the_sources_or_gives_something_away_is_found(plac
     ]
 
 
+@pytest.mark.slow("it makes a course")
 def test_a_stub_that_scores_and_a_mistake_that_nobody_sees_are_found(place, capsys):
     """And a right answer that fails; one file that is broken does not hide the others."""
     folder = place / "exercises" / "rescale"

@@ -25,6 +25,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow("it opens a desk and waits for its class")
 def test_it_opens_its_class_hands_in_and_it_ends_with_nothing_left(folder):
     arguments, options = command(folder, "--demo", "--port", "0", "--jobs", "1")
     desk = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)

@@ -73,7 +73,7 @@ def named_otherwise(run, mistake, named):
     )
 
 
-@pytest.mark.drawn(22, "exercises of which a mistake is named", by="exercise")
+@pytest.mark.drawn(16, "exercises of which a mistake is named", by="exercise")
 @pytest.mark.parametrize("exercise", EXERCISES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_mistakes_are_named(graders, diagnostician, runs, sample, exercise, seed):

@@ -62,6 +62,7 @@ def checked(folder, exercise, *answers):
     return [verdict["exercises"][0] for verdict in verdicts], most
 
 
+@pytest.mark.slow("it grades for half a minute")
 def test_an_answer_for_which_a_pair_of_mistakes_doubles(tmp_path):
     """Its diagnosis combines a cache that is shared with one that keeps inputs, and each call doubles what is kept."""
     (outcome,), most = checked(tmp_path, "KVCache", INNER_CACHE)

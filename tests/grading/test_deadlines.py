@@ -145,6 +145,7 @@ def test_the_start_of_the_sandbox_is_not_the_submissions(grader, clock, monkeypa
         workspace.begin_exercise()
 
 
+@pytest.mark.slow("it waits for a deadline")
 def test_what_is_graded_by_then_keeps_its_points(grader, solution, tmp_path, monkeypatch):
     """The second exercise takes all the time that there is, and none is left for the third."""
     first, second, third, *_ = (e.name for e in course.assignments(ROOT)[ASSIGNMENT].exercises)
@@ -318,6 +319,7 @@ def quick(grader, monkeypatch):
     return source.replace("def attention", "def right"), calls, seed
 
 
+@pytest.mark.slow("it waits for a deadline")
 def test_slow_and_right_gets_its_points_after_a_quick_one(grader, quick, monkeypatch):
     """Its calls take three and a half of five and a half seconds; the patience for all at once, two and a half."""
     right, calls, seed = quick

@@ -131,6 +131,7 @@ def test_a_kit_in_a_virtual_environment_is_not_shown(machine, tmp_path):
     assert points(verdicts) == [0, 10], said
 
 
+@pytest.mark.slow("it makes an environment, as another test does")
 def test_a_kit_installed_beside_the_one_that_grades_is_not_shown(machine):
     """The checkout grades, and the environment that it is run in has a copy of its own."""
     code = "from autograder.sandbox import view; print(*view.of_this_machine().marks.items(), sep='\\n')"

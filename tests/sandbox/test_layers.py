@@ -19,6 +19,7 @@ def subsets(items):
     return [set(s) for n in range(len(items) + 1) for s in itertools.combinations(items, n)]
 
 
+@pytest.mark.drawn(1, "sets of layers")
 @pytest.mark.parametrize("off", layers.of_parents(), ids=lambda off: ", ".join(sorted(off)) or "nothing")
 def test_one_layer_is_enough_for_what_it_holds(world, off):
     """Without the layers named, and without each choice of the others: held is what some layer left should hold."""

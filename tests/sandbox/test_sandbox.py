@@ -306,6 +306,7 @@ print(libc.setpriority(0, 0, 0), libc.nice(-5), libc.sched_setscheduler(0, 0, ct
     assert run(source) == ("True True\nTrue\n-1 -1 -1\n", None)
 
 
+@pytest.mark.slow("it keeps the machine busy")
 @pytest.mark.parametrize(
     "made_nicer, is_so",
     [
