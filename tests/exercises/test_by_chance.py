@@ -109,3 +109,21 @@ def test_gradients_that_pile_up_are_not_blamed_on_the_generator(graders):
 def test_a_softmax_for_vectors_alone_is_not_praised_for_slices_side_by_side(graders):
     run = graders.run("softmax", bank("softmax")["keepdim-forgotten"].local(), 1)
     assert "test_large_scores_beside_mild_ones" in {check.name for check in run.failed()}
+
+
+def test_who_seeds_torch_in_each_call_leaves_a_trace_each_time(graders):
+    """Also where the call before has left the state that the next one begins with."""
+    answer = bank("generate")["seed-of-its-own"].local()
+    for _ in range(2):
+        failed = {check.name for check in graders.run("generate", answer, 1).failed()}
+        assert failed == {"test_generator", "test_leaves_no_trace"}
+
+
+def test_what_draws_by_itself_draws_the_same_in_each_process(graders):
+    """So that a mistake of the bank, which is run elsewhere, does what the student's code does."""
+    runs = []
+    for draws in (0, 7):
+        torch.rand(draws)
+        run = graders.run("accept", bank("accept")["token-drawn"].local(), 1)
+        runs.append(str({name: seen.entries for name, seen in run.transcripts.items()}))
+    assert runs[0] == runs[1] and "tensor" in runs[0]
