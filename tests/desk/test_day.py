@@ -34,6 +34,8 @@ from autograder.desk.record import Record
 from autograder.nbgrader import desk_cell
 from autograder.nbgrader.runs import NbgraderCourse
 
+pytestmark = pytest.mark.slow("a day in the order in which things happen; what happens is in other tests, too")
+
 NAME = tiny.NAME
 ODD = (  # two slips: a single one would be found, and need no name
     "torch.tril(torch.ones(t, t, dtype=torch.bool, device=device)) & (torch.arange(t, device=device) % 3 != 1)"
