@@ -4,10 +4,12 @@ import contextlib
 
 import formgrader
 import hub
+import pytest
 from hub import SCOPE, log_in
 from test_hub import me, place
 
 
+@pytest.mark.slow("it starts a Hub, its proxy and a browser")
 def test_a_token_and_a_browser_come_in_where_the_desk_is_no_process_of_the_hubs(place, tmp_path):
     running = hub.Hub(place, tmp_path, is_external=True)
     try:

@@ -8,7 +8,7 @@ SCRIPTS = security.desk_attacks()
 WITH_A_COURSE = ("many_attempts_page", "refused_files")
 
 
-@pytest.mark.drawn(3, "attacks on the desk")
+@pytest.mark.drawn(1, "attacks on the desk")
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_an_attack_on_the_desk_fails(name, tmp_path, request):
     where = request.getfixturevalue("place") if name in WITH_A_COURSE else tmp_path

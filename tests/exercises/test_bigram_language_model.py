@@ -9,7 +9,7 @@ from conftest import ROOT
 from autograder.checks.proxies import Local
 from autograder.mistakes.bank import bank
 
-pytestmark = pytest.mark.drawn(3, "tests of each lesson's exercises that use one another")
+pytestmark = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
 
 NAME = "07_language_model"
 MODEL = "BigramLanguageModel"

@@ -7,7 +7,7 @@ from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import bank, edited, right_answer
 
-pytestmark = pytest.mark.drawn(3, "tests of each lesson's exercises that use one another")
+pytestmark = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
 
 NAME = "06_co_attention"
 FILE = f"{NAME}.ipynb"

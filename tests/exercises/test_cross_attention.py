@@ -11,7 +11,7 @@ from autograder.checks.runner import Graders
 from autograder.demo import run as demo
 from autograder.mistakes.bank import bank, edited, right_answer
 
-pytestmark = pytest.mark.drawn(3, "tests of each lesson's exercises that use one another")
+pytestmark = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
 
 NAME = "05_cross_attention"
 HONEST = ROOT / "autograder" / "exercises"

@@ -20,7 +20,7 @@ from autograder.sandbox.replies import Failure
 from autograder.submission.read import read_file
 from autograder.submission.restore import RestoredCell
 
-pytestmark = pytest.mark.drawn(3, "tests of each lesson's exercises that use one another")
+pytestmark = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
 
 
 class Box:

@@ -8,7 +8,7 @@ from autograder.mistakes import repair
 from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.prices import ALL, PRICES
 
-pytestmark = pytest.mark.drawn(3, "tests of each lesson's exercises that use one another")
+pytestmark = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
 
 LESSON = "08_modern_block"
 PARTS = ("RMSNorm", "SwiGLU", "apply_rope", "GroupedQueryAttention", "Block")

@@ -39,6 +39,7 @@ def test_a_check_that_never_ends(grader, impatient, caplog):
     assert grader.grade_file(PATH).verdict.full
 
 
+@pytest.mark.slow("it waits for a process that never ends")
 def test_a_diagnosis_that_never_ends(grader, impatient, caplog):
     wrong = ROOT / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
     usual = grader.grade_file(wrong, seed=5).verdict

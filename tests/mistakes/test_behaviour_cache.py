@@ -20,7 +20,7 @@ from autograder.mistakes.evidence import Observation, likeness
 from autograder.mistakes.hypotheses import composed, right
 from autograder.sandbox.inside import wire
 
-pytestmark = pytest.mark.drawn(6, "tests of long diagnoses")
+pytestmark = pytest.mark.drawn(3, "tests of long diagnoses")
 
 SEED = 1
 BANK = bank("attention")

@@ -14,7 +14,7 @@ from autograder.report.class_report import named_in
 from autograder.sandbox.replies import Failure, Place
 from autograder.verdict import FACT, Check, Diagnosis, Outcome
 
-pytestmark = pytest.mark.drawn(30, "answers that one edit or fact explains")
+pytestmark = pytest.mark.drawn(16, "answers that one edit or fact explains")
 
 SETUP = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n\n"
 CUT = "self.tril[:t, :t]"

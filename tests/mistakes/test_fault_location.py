@@ -8,7 +8,7 @@ from autograder.mistakes.bank import bank
 from autograder.mistakes.name_check import cells_for
 from autograder.submission.restore import RestoredCell
 
-pytestmark = pytest.mark.drawn(6, "tests of long diagnoses")
+pytestmark = pytest.mark.drawn(3, "tests of long diagnoses")
 
 SEED = new_seed()  # one for all, so that what the mistakes do on its inputs is found out once
 RIGHT = bank("attention").right

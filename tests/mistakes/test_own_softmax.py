@@ -13,7 +13,7 @@ from autograder.mistakes.diagnosis import Diagnostician
 from autograder.mistakes.own_softmax import PREFIX, mistakes_in
 from autograder.mistakes.text import Text
 
-pytestmark = pytest.mark.drawn(6, "tests of long diagnoses")
+pytestmark = pytest.mark.drawn(3, "tests of long diagnoses")
 
 HELPER = """
 def softmax_by_hand(s):

@@ -23,7 +23,7 @@ from autograder.sandbox.replies import Place
 from autograder.verdict import NOT_TRIED, Check, Diagnosis
 from benchmarks import desk_levels
 
-pytestmark = pytest.mark.drawn(30, "answers that one edit or fact explains")
+pytestmark = pytest.mark.drawn(16, "answers that one edit or fact explains")
 
 SEED = new_seed()
 RIGHT = bank("attention").right
