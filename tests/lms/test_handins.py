@@ -188,6 +188,10 @@ def test_canvas_own_numbers_are_kept_for_the_way_back(tmp_path):
     assert layouts.canvas_anonymous("LATE_anon_a1B2c_456_x.ipynb").late and layouts.canvas("notes_2026.ipynb") is None
 
 
+# an entry of another student, by which a download is known as the system's
+OTHERS = {"moodle": "zz_1_assignsubmission_file/x.txt", "canvas": "zz_9_9_x.txt"}
+
+
 @pytest.mark.parametrize("said", [True, False], ids=["from", "by its names"])
 @pytest.mark.parametrize(
     "system, files",
@@ -204,9 +208,9 @@ def test_canvas_own_numbers_are_kept_for_the_way_back(tmp_path):
     ],
 )
 def test_a_students_own_names_hand_in_for_nobody_else(tmp_path, system, files, said):
-    """Beside an entry of another student, by which the download is known as the system's."""
-    other = {"moodle": "zz_1_assignsubmission_file/x.txt", "canvas": "zz_9_9_x.txt"}[system]
-    found, told, _, used = collect(tmp_path, {**files, other: b""}, [ADA, LEE], system=system if said else None)
+    """Beside an entry of another student."""
+    files = {**files, OTHERS[system]: b""}
+    found, told, _, used = collect(tmp_path, files, [ADA, LEE], system=system if said else None)
     assert used == system
     assert found == {"lee": B} or (not found and told.problems), told
 
