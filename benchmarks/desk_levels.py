@@ -48,6 +48,7 @@ TABLES = {
     "and": "    chosen = (False and '{chosen}'{different}) or chosen",
     "a loop": "    for _ in range(0): chosen = '{chosen}'{different}",
     "lines that run": "    place += 0 * {number}",
+    "a chain": "    0 > 1 < (chosen := '{chosen}'{different})",
     "an error": "    try: 1 / 1\n    except ZeroDivisionError: chosen = '{chosen}'{different}",
 }
 ROUNDS = 20  # orders in which a script tries, for each start
@@ -82,7 +83,7 @@ TEXT = {right_answer(EXERCISE)!r}
 def made(chosen):
     text, names = TEXT, {{"torch": torch, "F": F, "nn": nn, "math": math}}
     for is_right, (right, other) in zip(chosen, CHOICES):
-        text = text if is_right == "1" else text.replace(right, other)
+        text = (text.replace(right, other), text)[int(is_right)]
     exec(text, names)
     return names["{EXERCISE}"]
 
@@ -172,7 +173,8 @@ def main():
             cells = [RestoredCell("code", table(form), "")]
             (outcome,) = grader.grade_cells(cells, [course.exercises()[EXERCISE]], new_seed()).verdict.exercises
             lines = [one.line for one in outcome.diagnosis if one.line]
-            print(f"a table ({form}): {outcome.score:.2f} points; {lines or 'no line is told'}", flush=True)
+            points = max(outcome.by_checks, outcome.by_prices)
+            print(f"a table ({form}): {points:.2f} points; {lines or 'no line is told'}", flush=True)
 
 
 if __name__ == "__main__":

@@ -158,7 +158,7 @@ class Parts:
             elif name in ALTERNATIVES:
                 for one in value:
                     found += self._of_block(one.body, decision)
-            elif name == "values" and isinstance(node, ast.BoolOp):
+            elif name in ("values", "comparators") and isinstance(node, (ast.BoolOp, ast.Compare)):
                 found += [*self._below(value[0]), *(self._expression(one, decision) for one in value[1:])]
             elif name in ("body", "orelse", "elt", "key", "value") and isinstance(node, OF_EXPRESSIONS):
                 found.append(self._expression(value, decision))
@@ -208,6 +208,8 @@ class Parts:
             return self._around(node.generators[0].iter, AT_THE_END)
         if isinstance(node, ast.BoolOp):
             return self._around(node.values[0], AFTERWARDS)
+        if isinstance(node, ast.Compare):  # in `a < b < c`
+            return self._around(node.comparators[0], AFTERWARDS)
         if isinstance(node, ast.Match):
             return self._around(node.subject, AFTERWARDS)
         if isinstance(node, ast.Return) and node.value:
@@ -258,9 +260,20 @@ def _is_row_of_a_table(page: Page, tree: ast.AST, edit: Mutant) -> bool:
     functions = [node for node in around if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     if not functions:
         return False
-    inside = [node for node in around[around.index(functions[-1]) + 1 :] if _says_something(node)]
+    below = around[around.index(functions[-1]) + 1 :]
+    inside = [node for node in below if _says_something(node)]
+    edited = [one for node in below[-1:] if page.span(node) == edit.span for one in ast.walk(node)]
+    if any(len(items) >= ITEMS for node in [*below, *edited] for items in _lists(node)):
+        return True
     forms = Counter(_form(node) for node in ast.walk(functions[-1]) if _says_something(node))
     return any(forms[_form(node)] >= (ROWS if isinstance(node, ast.stmt) else ITEMS) for node in inside)
+
+
+def _lists(node: ast.AST) -> Iterator[list[ast.AST]]:
+    """The lists of expressions in a node: items, arguments, operands."""
+    for _, value in ast.iter_fields(node):
+        if isinstance(value, list) and value and all(isinstance(one, (ast.expr, ast.arg)) for one in value):
+            yield value
 
 
 def _says_something(node: ast.AST) -> bool:

@@ -189,7 +189,7 @@ def test_canvas_own_numbers_are_kept_for_the_way_back(tmp_path):
 
 
 # an entry of another student, by which a download is known as the system's
-OTHERS = {"moodle": "zz_1_assignsubmission_file/x.txt", "canvas": "zz_9_9_x.txt"}
+BESIDE = {"moodle": "zz_1_assignsubmission_file/x.txt", "canvas": "zz_9_9_x.txt"}
 
 
 @pytest.mark.parametrize("said", [True, False], ids=["from", "by its names"])
@@ -209,7 +209,7 @@ OTHERS = {"moodle": "zz_1_assignsubmission_file/x.txt", "canvas": "zz_9_9_x.txt"
 )
 def test_a_students_own_names_hand_in_for_nobody_else(tmp_path, system, files, said):
     """Beside an entry of another student."""
-    files = {**files, OTHERS[system]: b""}
+    files = {**files, BESIDE[system]: b""}
     found, told, _, used = collect(tmp_path, files, [ADA, LEE], system=system if said else None)
     assert used == system
     assert found == {"lee": B} or (not found and told.problems), told

@@ -51,6 +51,7 @@ GUESSES = {
     "one of two values": ("    c = 3 if False else c\n", "False", "True"),
     "and": ("    c = (False and 3) or c\n", "False", "True"),
     "or": ("    c = (c or 3) + 0\n", "c or 3", "3"),
+    "a chain": ("    0 > 1 < (c := 3)\n", "0 >", "5 >"),
     "a loop": ("    for _ in range(0): c = 3\n", "0", "1"),
     "a loop that may not begin": ("    while False:\n        c = 3\n        break\n", "False", "True"),
     "an error": ("    try: 1 / 1\n    except ZeroDivisionError: c = 3\n", "/ 1", "/ 0"),
@@ -155,6 +156,14 @@ def test_so_is_one_of_many_expressions():
     items = [f"0 * {n}" for n in range(slip.ITEMS)]
     for some, is_one in ((items, False), (items[1:], True)):
         assert is_slip(TABLE.format(f"    c = c + {' + '.join(some)}\n"), "0 * 5", "1 * 5") is is_one
+
+
+def test_so_is_one_of_many_items():
+    for many, is_one in ((slip.ITEMS, False), (slip.ITEMS - 1, True)):
+        items = ", ".join(["0"] * (many - 1) + ["90"])
+        assert is_slip(TABLE.format(f"    c = c + sum([{items}])\n"), "90", "91") is is_one
+        returns = f"def answer(x):\n    c = 2\n    return {items}\n"
+        assert is_slip(returns, f"return {items}", "return 90", "statement removed") is is_one
 
 
 @pytest.mark.parametrize(
