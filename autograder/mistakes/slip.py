@@ -233,7 +233,7 @@ class Parts:
 # --- guesses ----------------------------------------------------------------------------------------
 
 
-def _holding(page: Page, tree: ast.AST, edit: Mutant) -> Iterator[ast.AST]:
+def _holding(page: Page, tree: ast.AST, edit: Mutant) -> Iterator[ast.stmt | ast.expr]:
     """The nodes of a program that hold what is edited, from the outermost on."""
     start, end = edit.span
     for node in ast.walk(tree):
