@@ -250,9 +250,9 @@ class Blame:
         run = one.run
         with contextlib.suppress(NoDefinition):
             with workspace.with_edits(run.exercise, repair.EACH, repair.EVERY) as edited:
-                text, first = edited.text, repair.tried(run)[0]
+                text, first = edited.text, repair.tried(run)[0].name
                 is_alike = functools.partial(self._is_alike, edited, run, check=first)
-                edit = self._first_that_passes(edited, run, repair.tries(text, run, is_alike))
+                edit = self._first_that_passes(edited, run, first, repair.tries(text, run, is_alike))
                 if edit is None or not self._is_slip(edited, run, edit):
                     return []
             with workspace.with_texts(run.exercise, {run.exercise: edit.source}) as alone:
@@ -261,12 +261,14 @@ class Blame:
                     return repair.priced(run, one.outcome.diagnosis, edit, text)
         return []
 
-    def _first_that_passes(self, edited: Edited, run: ExerciseRun, edits: Iterable[Mutant]) -> Mutant | None:
-        """The first edit of an answer that passes all checks, and before them one of those that the answer failed."""
-        (first, *_), slow = repair.tried(run), 0
+    def _first_that_passes(
+        self, edited: Edited, run: ExerciseRun, check: str, edits: Iterable[Mutant]
+    ) -> Mutant | None:
+        """The first edit of an answer that passes all checks, and before them this one, which the answer failed."""
+        slow = 0
         for edit in edits:
             try:
-                if edited.put(edit.source) and self._passes(edited, run, first) and self._passes(edited, run):
+                if edited.put(edit.source) and self._passes(edited, run, check) and self._passes(edited, run):
                     return edit
             except (Interrupted, Stopped):
                 slow += 1
@@ -280,7 +282,7 @@ class Blame:
         The calls that a check would have made after an error were not made, and what these need did not run. So of
         checks that errors ended, not more than one has to pass.
         """
-        failed = repair.tried(run)
+        failed = [check.name for check in repair.tried(run)]
         to_pass = [check for check in failed if check not in run.places] or failed[:1]
 
         def is_alike(text: str) -> bool:

@@ -137,7 +137,7 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Itera
 
 def _ends_before_a_call(run: ExerciseRun) -> bool:
     """Whether the check by which edits are tried first saw no more of the answer than its parameters."""
-    names = [check.name for check in _tried(run)[:1]]
+    names = [check.name for check in tried(run)[:1]]
     seen = [entry for name in names if name in run.transcripts for entry in run.transcripts[name].entries]
     return bool(seen) and all(map(_is_of_parameters, seen))
 
@@ -234,7 +234,7 @@ def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
     """
     if run.is_decided or any(one.base for one in found):
         return False
-    if not _tried(run) or not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
+    if not tried(run) or not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
         return False
     named = [one for one in found if one.is_name]
     return not any(one.has_price or _costs_all(run.exercise, one.id) for one in named)
@@ -249,15 +249,11 @@ def _costs_all(exercise: str, id: str) -> bool:
 
 def has_run(run: ExerciseRun) -> bool:
     """Whether the answer ever came further than to an error."""
-    return any(check.passed for check in run.judged()) or any(one.name not in run.places for one in _tried(run))
+    return any(check.passed for check in run.judged()) or any(one.name not in run.places for one in tried(run))
 
 
-def tried(run: ExerciseRun) -> list[str]:
+def tried(run: ExerciseRun) -> list[Check]:
     """The checks that the answer failed, without those that were not tried: an edit has to pass the first one first."""
-    return [check.name for check in _tried(run)]
-
-
-def _tried(run: ExerciseRun) -> list[Check]:
     return [check for check in run.rejected() if not check.reason.startswith(NOT_TRIED)]
 
 
@@ -266,7 +262,7 @@ def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str
 
     A name or a fact says more than that there is an edit, and is certain as well: it keeps its sentence.
     """
-    price = max(PRICES[check.category] for check in _tried(run)) if has_run(run) else NEVER_RAN
+    price = max(PRICES[check.category] for check in tried(run)) if has_run(run) else NEVER_RAN
     change = CHANGES[edit.kind]
     if edit.part:
         change = change.replace("this line", f"`{edit.part}`")

@@ -66,7 +66,7 @@ def is_slip(edit: Mutant, is_alike: Callable[[str], bool], passes: Callable[[str
     if _is_of_chance(page, tree, edit) or _is_row_of_a_table(page, tree, edit):
         return False
     never_ran = Search(page, is_alike)
-    dead = never_ran.of(Parts(page).outermost(), lambda part: part.stop)
+    dead = never_ran.of(Parts(page).below(tree), lambda part: part.stop)
     if not _is_inside(edit, dead) and passes(_edited(page, edit, dead)):
         return True
     decided = [part for part in dead if part.decision]
@@ -145,10 +145,7 @@ class Parts:
     def __init__(self, page: Page) -> None:
         self.page = page
 
-    def outermost(self) -> list[Part]:
-        return self._below(ast.parse(self.page.text))
-
-    def _below(self, node: ast.AST) -> list[Part]:
+    def below(self, node: ast.AST) -> list[Part]:
         """The outermost parts below a node."""
         found = []
         for name, value in ast.iter_fields(node):
@@ -159,17 +156,17 @@ class Parts:
                 for one in value:
                     found += self._of_block(one.body, decision)
             elif name in ("values", "comparators") and isinstance(node, (ast.BoolOp, ast.Compare)):
-                found += [*self._below(value[0]), *(self._expression(one, decision) for one in value[1:])]
+                found += [*self.below(value[0]), *(self._expression(one, decision) for one in value[1:])]
             elif name in ("body", "orelse", "elt", "key", "value") and isinstance(node, OF_EXPRESSIONS):
                 found.append(self._expression(value, decision))
             else:
                 for child in value if isinstance(value, list) else [value]:
                     if isinstance(child, ast.AST):
-                        found += self._below(child)
+                        found += self.below(child)
         return found
 
     def _expression(self, node: ast.expr, decision: Stop | None) -> Part:
-        return Part(self._around(node, INSTEAD), decision, self._below(node))
+        return Part(self._around(node, INSTEAD), decision, self.below(node))
 
     def _around(self, node: ast.expr, how: tuple[str, str]) -> Stop:
         (start, end), (before, after) = self.page.span(node), how
@@ -189,7 +186,7 @@ class Parts:
                 part, begins = Part(self._before(statement), decision, []), False
                 found.append(part)
             inside = found if part is None else part.inside
-            inside += self._below(statement)
+            inside += self.below(statement)
             if isinstance(statement, ENDS):
                 begins, decision = True, self._decision(statement, "")
         return found
@@ -244,14 +241,15 @@ def _holding(page: Page, tree: ast.AST, edit: Mutant) -> Iterator[ast.stmt | ast
 
 
 def _is_of_chance(page: Page, tree: ast.AST, edit: Mutant) -> bool:
-    """Whether it is in what makes random numbers what they are."""
-    around = [node for node in _holding(page, tree, edit) if isinstance(node, ast.Call)]
+    """Whether it changes, or removes, a call that makes random numbers what they are."""
     start, end = edit.span
-    if any(name_called(node) in CHANCE for node in around):
-        return True
-    within = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and name_called(node) in CHANCE)
-    calls = [page.span(node) for node in within]
-    return any(start <= first and last <= end and "removed" in edit.kind for first, last in calls)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and name_called(node) in CHANCE:
+            first, last = page.span(node)
+            is_removed = start <= first and last <= end and "removed" in edit.kind
+            if is_removed or (first <= start and end <= last):
+                return True
+    return False
 
 
 def _is_row_of_a_table(page: Page, tree: ast.AST, edit: Mutant) -> bool:

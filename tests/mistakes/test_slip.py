@@ -191,7 +191,7 @@ def test_whatever_stops_is_a_program(exercise):
     """Of each part of each right answer."""
     for text in (right_answer(exercise), *(right_answer(exercise, style) for style in styles_of(exercise))):
         page, parts = Page(text), []
-        waiting = slip.Parts(page).outermost()
+        waiting = slip.Parts(page).below(ast.parse(page.text))
         while waiting:
             parts.append(waiting.pop())
             waiting += parts[-1].inside
