@@ -33,7 +33,7 @@ from ..families import digits, easy_cases, hidden
 from ..families.caches import found_in
 from ..families.many_heads.checks import first_of
 from ..families.refusals import ended
-from ..KVCache.checks import BASE, KV, B, D, H, T, W, build, nothing_again, right, tokens_from, weights
+from ..KVCache.checks import BASE, KV, PARTS, SOME, B, D, H, T, W, build, nothing_again, right, tokens_from, weights
 from ..reference import cached, modern, qkv
 
 IN_FLOAT32 = modern.IN_FLOAT32
@@ -151,15 +151,15 @@ def test_nothing_dropped(submission: Submission, draw: Draw) -> None:
     """As long as nothing is dropped, parts of any length get what all get at once, and may fill the cache."""
     goes_on(submission, draw)
     cases = []
-    for first, window, parts in ((3, 6, (1,) * T), (0, 9, (3, 1, 4, 1)), (8, 1, (9,)), (1, ROOM, (2, 5, 2))):
+    for first, window, parts in ((3, 6, (1,) * T), (0, 9, PARTS), (8, 1, (9,)), (1, ROOM, SOME)):
         state, x = weights(draw), draw.normal(B, T, D)
         module = build(submission, state, rope_base=BASE)
         cases.append((read(module, x, new_cache(submission, first, window), parts), x, state, parts))
-    extreme, held = hidden.low_then_high(draw.normal(B, T, D), weights(draw), W)
-    hiding = read(build(submission, held), extreme, new_cache(submission, 0, T), (3, 1, 4, 1))
+    x, state = hidden.low_then_high(draw.normal(B, T, D), weights(draw), W)
+    hiding = read(build(submission, state), x, new_cache(submission, 0, T), PARTS), right(x, state), PARTS
     for got, x, state, parts in cases:
         follow(got, right(x, state, rope_base=BASE), parts)
-    follow(hiding, right(extreme, held), (3, 1, 4, 1))
+    follow(*hiding)
 
 
 @check("values", points=0.75)

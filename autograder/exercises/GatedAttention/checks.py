@@ -194,9 +194,9 @@ def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     state["W_query.weight"] *= HUGE / widest
     state["W_gate.weight"] *= HUGE / qkv.project(x, state["W_gate.weight"]).abs().max().float()
     cases = [(x, state), hidden.low_then_high(x, weights(draw), D // H)]
-    got = [build(submission, held)(given) for given, held in cases]
-    for one, (given, held) in zip(got, cases, strict=True):
-        close(one, right(given, held, H), tolerance=HUGE_TOLERANCE)
+    got = [build(submission, state)(x) for x, state in cases]
+    for one, (x, state) in zip(got, cases, strict=True):
+        close(one, right(x, state, H), tolerance=HUGE_TOLERANCE)
 
 
 @check("numerics", points=0.125)

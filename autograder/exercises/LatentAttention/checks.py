@@ -351,12 +351,12 @@ def all_alike(draw: Draw) -> tuple[Weights, torch.Tensor]:
 
 
 def low_then_high(draw: Draw) -> tuple[Weights, torch.Tensor]:
-    """Weights and an input for which all scores of the first half are the same, and below 0, and others above.
+    """Weights and an input for which the scores of the first half of the tokens are low, and the others high.
 
     The last feature of all tokens is 1, of which queries are made, and the one before is that of keys.
     """
     state, x = all_alike(draw)
-    x[..., -2] = hidden.halves(T)
+    x[..., -2] = hidden.signs(T)
     state["W_down.weight"][:, -2] = 0.0
     state["W_down.weight"][0, -2:] = torch.tensor([1.0, 0.0])
     state["W_up_key.weight"] *= 0.0

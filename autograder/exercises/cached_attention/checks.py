@@ -26,7 +26,7 @@ from ...checks.api import (
 )
 from ...checks.gates import easy_case
 from ...checks.proxies import StudentError, Submission
-from ..families import easy_cases
+from ..families import easy_cases, hidden
 from ..families.many_heads.checks import first_of
 from ..reference import cached, qkv
 
@@ -191,9 +191,8 @@ def test_extreme_scores(submission: Submission, draw: Draw) -> None:
         query *= HUGE * D**0.5 / (query @ key.mT).abs().max()
         cases.append((query, key, value))
     query, key, value = inputs(draw, t)
-    low_then_high = torch.ones(key.shape[2])
-    low_then_high[: -t + 1 or None] = -1.0  # what the first query sees
-    cases.append((torch.full_like(query, HUGE), low_then_high[:, None].expand_as(key) * D**-0.5, value))
+    seen_by_the_first = key.shape[2] - t + 1
+    cases.append((*hidden.queries_and_keys(query, key, seen_by_the_first), value))
     got = [attend(*given) for given in cases]
     for one, given in zip(got, cases, strict=True):
         close(one, cached.attention_of_the_last(*given), tolerance=HUGE_TOLERANCE)

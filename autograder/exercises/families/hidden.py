@@ -11,9 +11,17 @@ from ...checks.api import HUGE
 from ...checks.steps import Weights
 
 
-def halves(n: int) -> torch.Tensor:
-    """-1 for the first half of the tokens (n,), and 1 for the others."""
-    return torch.where(torch.arange(n) < (n + 1) // 2, -1.0, 1.0)
+def signs(n: int, low: int | None = None) -> torch.Tensor:
+    """-1 for the first `low` of n tokens (n,), by default half of them, and 1 for the others."""
+    return torch.where(torch.arange(n) < ((n + 1) // 2 if low is None else low), -1.0, 1.0)
+
+
+def queries_and_keys(
+    query: torch.Tensor, key: torch.Tensor, low: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Queries (…, t, d) and keys (…, s, d) in place of these, whose scores are so; the first `low` keys are low."""
+    kinds = signs(key.shape[-2], low)[:, None].expand_as(key)
+    return torch.full_like(query, HUGE), kinds * key.shape[-1] ** -0.5
 
 
 def low_then_high(
@@ -21,7 +29,7 @@ def low_then_high(
 ) -> tuple[torch.Tensor, Weights]:
     """An input (b, n, d) and weights whose scores are so, in heads of that width: the first two features make them."""
     x, state = x.clone(), dict(state)
-    x[..., 0], x[..., 1] = 1.0, halves(x.shape[1])
+    x[..., 0], x[..., 1] = 1.0, signs(x.shape[1])
     for name, feature, size in ((query, 0, HUGE), (key, 1, width**-0.5)):
         weight = torch.zeros_like(state[f"{name}.weight"])
         weight[:, feature] = size

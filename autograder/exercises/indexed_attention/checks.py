@@ -163,8 +163,7 @@ def test_extreme_scores(submission: Submission, draw: Draw) -> None:
         query *= HUGE * D**0.5 / (query @ key.mT).abs().max()
         cases.append((query, key, value, index * (HUGE / index.abs().max())))
     query, key, value, index = inputs(draw)
-    key = hidden.halves(T)[:, None].expand_as(key) * D**-0.5
-    cases.append((torch.full_like(query, HUGE), key, value, index))
+    cases.append((*hidden.queries_and_keys(query, key), value, index))
     got = [submission.function(NAME)(*given, 2) for given in cases]
     for one, given in zip(got, cases, strict=True):
         is_right(one, given, 2, tolerance=HUGE_TOLERANCE)
