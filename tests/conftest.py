@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "02_queries_keys_values"
+SLOW = re.compile(r"^pytestmark = pytest\.mark\.slow\(", re.MULTILINE)  # of all tests of a file
 
 # nbgrader starts alembic by name
 os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
@@ -46,10 +47,8 @@ def pytest_sessionstart(session):
 
 def pytest_ignore_collect(collection_path, config):
     """Do not even import a file of tests that are all slow, where those are left out."""
-    if config.getoption("sample") and collection_path.suffix == ".py":
-        if re.search(r"^pytestmark = pytest\.mark\.slow\(", collection_path.read_text(encoding="utf-8"), re.MULTILINE):
-            return True
-    return None
+    is_test = config.getoption("sample") and collection_path.suffix == ".py"
+    return True if is_test and SLOW.search(collection_path.read_text(encoding="utf-8")) else None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -113,7 +113,7 @@ def test_the_release_gets_what_it_deserves(checked):
         assert any(original in d["id"] for d in by_name[name]["diagnosis"]), by_name[name]["diagnosis"]
 
 
-@pytest.mark.slow("it takes a sandbox of its own")
+@pytest.mark.slow("it grades two notebooks of lesson 08")
 def test_a_skeleton_is_not_started_until_it_is_written_on(check, tmp_path):
     """GroupedQueryAttention comes with most of its constructor; it computes nothing, so there is nothing to name."""
     modern = "08_modern_block"

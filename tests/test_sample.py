@@ -8,7 +8,7 @@ import pytest
 import sample
 import together
 from conftest import ROOT
-from lessons import lesson
+from lessons import lesson, one_lesson
 
 from autograder import course
 
@@ -35,11 +35,12 @@ class Item:
         return self.mark if self.mark and self.mark.name == name else None
 
 
+NAMES = [f"0{n}_name" for n in range(1, 6)]
 LESSONS = [
     Item(f"tests/lessons/test_lesson_0{n}.py::test_{what}", lesson(f"0{n}")) for n in range(1, 6) for what in "xy"
 ]
-ONE = pytest.mark.drawn(1, "lessons that are run", by=lambda name, **_: name[:2])
-LESSONS += [Item(f"tests/lessons/test_runs.py::test_z[half-0{n}_name]", ONE, name=f"0{n}_name") for n in range(1, 6)]
+OF_NAME = one_lesson(lambda name, **_: name[:2])
+LESSONS += [Item(f"tests/lessons/test_runs.py::test_z[half-{name}]", OF_NAME, name=name) for name in NAMES]
 
 
 @pytest.mark.parametrize(

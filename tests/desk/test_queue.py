@@ -119,7 +119,7 @@ def test_points_so_far_are_on_the_students_page(graded):
     assert "None yet" in Client(desk, "bela").get(f"/assignments/{NAME}").text
 
 
-@pytest.mark.slow("the desk is held to the grader by another test, too")
+@pytest.mark.slow("another test compares the desk with the grader, too")
 def test_what_the_desk_says_is_what_grade_says(graded, monkeypatch):
     """The same content and the same inputs give the same verdict."""
     desk, _ = graded
@@ -222,7 +222,7 @@ class StopsOnce:
             yield task, tasks.killed(task) if self.always or is_first else graded
 
 
-@pytest.mark.slow("the desk is held to the grader by another test, too")
+@pytest.mark.slow("it waits for a grading that was stopped")
 @pytest.mark.parametrize("always", [False, True])
 def test_what_was_stopped_is_graded_once_more_alone_and_its_student_reads_that(place, handed_out, monkeypatch, always):
     """A busy machine must not cost a point; what is stopped again, `grade` tries again before it counts."""

@@ -5,11 +5,12 @@ import re
 
 import pytest
 from conftest import ROOT
+from sample import PARTS_OF_A_LESSON
 
 from autograder.checks.proxies import Local
 from autograder.mistakes.bank import bank
 
-pytestmark = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
+pytestmark = PARTS_OF_A_LESSON
 
 NAME = "07_language_model"
 MODEL = "BigramLanguageModel"

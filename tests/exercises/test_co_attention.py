@@ -2,12 +2,13 @@
 
 import pytest
 from conftest import ROOT, cell_of, hand_in, load
+from sample import PARTS_OF_A_LESSON
 
 from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import bank, edited, right_answer
 
-pytestmark = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
+pytestmark = PARTS_OF_A_LESSON
 
 NAME = "06_co_attention"
 FILE = f"{NAME}.ipynb"

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from conftest import ROOT
+from sample import PARTS_OF_A_LESSON
 
 from autograder import course
 from autograder.checks.proxies import Local
@@ -11,7 +12,7 @@ from autograder.checks.runner import Graders
 from autograder.demo import run as demo
 from autograder.mistakes.bank import bank, edited, right_answer
 
-pytestmark = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
+pytestmark = PARTS_OF_A_LESSON
 
 NAME = "05_cross_attention"
 HONEST = ROOT / "autograder" / "exercises"

@@ -5,6 +5,7 @@ import runpy
 import pytest
 import torch
 from conftest import ROOT
+from sample import PARTS_OF_A_LESSON
 
 from autograder import course
 from autograder.checks import api
@@ -20,7 +21,7 @@ from autograder.sandbox.replies import Failure
 from autograder.submission.read import read_file
 from autograder.submission.restore import RestoredCell
 
-pytestmark = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
+pytestmark = PARTS_OF_A_LESSON
 
 
 class Box:

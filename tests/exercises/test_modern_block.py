@@ -2,13 +2,14 @@
 
 import pytest
 from conftest import ROOT, cell_of, hand_in, load
+from sample import PARTS_OF_A_LESSON
 
 from autograder.grading.blame import LOST
 from autograder.mistakes import repair
 from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.prices import ALL, PRICES
 
-pytestmark = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
+pytestmark = PARTS_OF_A_LESSON
 
 LESSON = "08_modern_block"
 PARTS = ("RMSNorm", "SwiGLU", "apply_rope", "GroupedQueryAttention", "Block")

@@ -4,14 +4,14 @@ import re
 
 import pytest
 from conftest import ROOT, load
-from lessons import run, run_all
+from lessons import one_lesson, run, run_all
 
 from autograder import course
 
 NAMES = sorted(course.assignments(ROOT))
 
 
-@pytest.mark.drawn(1, "lessons that are run", by=lambda name, **_: name[:2])
+@one_lesson(lambda name, **_: name[:2])
 @pytest.mark.parametrize("name", NAMES[:9])
 def test_each_picture_is_told_in_words_too(name):
     """Of a solved lesson: `alt`, in the metadata of a cell, is what a page of nbconvert has for who sees no picture."""
@@ -23,7 +23,7 @@ def test_each_picture_is_told_in_words_too(name):
     assert code == [], "a cell that draws nothing needs no words for it"
 
 
-@pytest.mark.drawn(1, "lessons that are run", by=lambda name, **_: name[:2])
+@one_lesson(lambda name, **_: name[:2])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("half", [False, True], ids=["untouched", "half-solved"])
 def test_run_all_before_all_is_solved_draws_nothing_strange(name, half):

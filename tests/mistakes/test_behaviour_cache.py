@@ -8,6 +8,7 @@ from collections import namedtuple
 
 import pytest
 import torch
+from sample import LONG_DIAGNOSES
 
 from autograder.checks.proxies import Counts, Local, Transcript
 from autograder.checks.runner import Graders
@@ -20,7 +21,7 @@ from autograder.mistakes.evidence import Observation, likeness
 from autograder.mistakes.hypotheses import composed, right
 from autograder.sandbox.inside import wire
 
-pytestmark = pytest.mark.drawn(3, "tests of long diagnoses")
+pytestmark = LONG_DIAGNOSES
 
 SEED = 1
 BANK = bank("attention")

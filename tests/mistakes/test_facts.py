@@ -1,6 +1,7 @@
 """Facts about a wrong answer: read off its errors, its parameters and its text, and never false."""
 
 import pytest
+from sample import ONE_EDIT_OR_FACT
 
 from autograder.checks.proxies import Local
 from autograder.checks.runner import ExerciseRun, Graders
@@ -14,7 +15,7 @@ from autograder.report.class_report import named_in
 from autograder.sandbox.replies import Failure, Place
 from autograder.verdict import FACT, Check, Diagnosis, Outcome
 
-pytestmark = pytest.mark.drawn(16, "answers that one edit or fact explains")
+pytestmark = ONE_EDIT_OR_FACT
 
 SETUP = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n\n"
 CUT = "self.tril[:t, :t]"

@@ -1,6 +1,7 @@
 """Where an answer goes wrong, if no known mistake explains it."""
 
 import pytest
+from sample import LONG_DIAGNOSES
 
 from autograder import course
 from autograder.grading.seeds import new_seed
@@ -8,7 +9,7 @@ from autograder.mistakes.bank import bank
 from autograder.mistakes.name_check import cells_for
 from autograder.submission.restore import RestoredCell
 
-pytestmark = pytest.mark.drawn(3, "tests of long diagnoses")
+pytestmark = LONG_DIAGNOSES
 
 SEED = new_seed()  # one for all, so that what the mistakes do on its inputs is found out once
 RIGHT = bank("attention").right

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from sample import LONG_DIAGNOSES
 
 from autograder import course
 from autograder.checks.proxies import Local
@@ -13,7 +14,7 @@ from autograder.mistakes.diagnosis import Diagnostician
 from autograder.mistakes.own_softmax import PREFIX, mistakes_in
 from autograder.mistakes.text import Text
 
-pytestmark = pytest.mark.drawn(3, "tests of long diagnoses")
+pytestmark = LONG_DIAGNOSES
 
 HELPER = """
 def softmax_by_hand(s):

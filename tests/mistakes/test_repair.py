@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 from conftest import ROOT
+from sample import ONE_EDIT_OR_FACT
 
 from autograder import course
 from autograder.checks.proxies import Transcript
@@ -23,7 +24,7 @@ from autograder.sandbox.replies import Place
 from autograder.verdict import NOT_TRIED, Check, Diagnosis
 from benchmarks import desk_levels
 
-pytestmark = pytest.mark.drawn(16, "answers that one edit or fact explains")
+pytestmark = ONE_EDIT_OR_FACT
 
 SEED = new_seed()
 RIGHT = bank("attention").right
@@ -57,7 +58,7 @@ def test_the_line_is_told_and_the_edit_is_paid_for(grader, tmp_path, old, new, i
 
 
 @pytest.mark.parametrize("form", desk_levels.TABLES)
-def test_a_table_of_guesses_gets_no_more_than_its_first_one_and_is_told_no_line(grader, tmp_path, form):
+def test_a_table_of_guesses_gets_no_more_than_its_first_one_and_no_line_is_quoted(grader, tmp_path, form):
     """Of 64 answers in one, an edit of one line would pick the right one."""
     outcome = outcome_of(grader, tmp_path, desk_levels.table(form))
     assert outcome.score == outcome.by_checks < outcome.max_score / 2

@@ -19,9 +19,14 @@ from autograder.sandbox.inside import no_dynamo
 NAMES = {name[:2]: name for name in sorted(course.assignments(ROOT))}
 
 
+def one_lesson(by):
+    """The mark of tests that run lessons: `make test` draws one of the twelve. `by` gives the number, as in `drawn`."""
+    return pytest.mark.drawn(1, "lessons that are run", by=by)
+
+
 def lesson(number):
-    """The mark of tests that run a lesson: `make test` draws one of the twelve."""
-    return pytest.mark.drawn(1, "lessons that are run", by=lambda **_: number)
+    """The mark of tests that run this lesson."""
+    return one_lesson(lambda **_: number)
 
 
 @dataclass(frozen=True)

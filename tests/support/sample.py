@@ -62,6 +62,12 @@ def draw_of(item: pytest.Item) -> tuple[Pot, str] | None:
     return Pot(*mark.args, value(each)), value(by)
 
 
+# marks of several files, of each of which so many tests are drawn
+PARTS_OF_A_LESSON = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
+LONG_DIAGNOSES = pytest.mark.drawn(3, "tests of long diagnoses")
+ONE_EDIT_OR_FACT = pytest.mark.drawn(16, "answers that one edit or fact explains")
+
+
 def marks() -> dict[str, int]:
     """What is drawn, and how many of it, as the marks say beside the tests: {topics in the plural: many}."""
     found = {}
