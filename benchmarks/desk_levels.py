@@ -5,8 +5,8 @@ wrong one and changes a choice at a time. With points, or kinds of checks, it ke
 failing kinds) and takes back what does not; with names, it changes the choice that is named. Printed is how many
 answers it read until it had full marks.
 
-Then tables: all 64 answers in one, of which one edit of a line that never ran would pick the right one. Printed are the
-points and the lines that they get.
+Then tables: all 64 answers in one, of which one edit would pick the right one. Printed are their points, and the lines
+that feedback quotes.
 """
 
 import itertools
@@ -65,7 +65,7 @@ def answer(wrong):
 
 
 def table(form):
-    """An answer that does as `chosen` says, the first combination, and has the others in lines that never run."""
+    """An answer that does as `chosen` says, the first combination, and has the others in lines without effect."""
     rows = []
     for number, wrong in enumerate(itertools.product("01", repeat=len(CHOICES))):
         different = " + ''" * (number % 9)
@@ -174,7 +174,7 @@ def main():
             (outcome,) = grader.grade_cells(cells, [course.exercises()[EXERCISE]], new_seed()).verdict.exercises
             lines = [one.line for one in outcome.diagnosis if one.line]
             points = max(outcome.by_checks, outcome.by_prices)
-            print(f"a table ({form}): {points:.2f} points; {lines or 'no line is told'}", flush=True)
+            print(f"a table ({form}): {points:.2f} points; {lines or 'no line is quoted'}", flush=True)
 
 
 if __name__ == "__main__":
