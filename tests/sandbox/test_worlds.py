@@ -258,6 +258,32 @@ def test_settings_of_the_process_are_seen(later):
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
+IMPORTING = {
+    "mask": "from torch.nn.attention.bias import causal_lower_right\ncausal_lower_right(2, 3)",
+    "Jacobian": "torch.func.jacrev(lambda x: x * 2)(torch.ones(2))",
+    "checkpoint": (
+        "from torch.utils.checkpoint import checkpoint\ncheckpoint(nn.Linear(2, 2), torch.ones(2), use_reentrant=False)"
+    ),
+    "profile": "from torch.profiler import profile\nwith profile(): torch.ones(3) + 1",
+}
+
+
+@pytest.mark.drawn(1, "functions of torch that import its compiler")
+@pytest.mark.parametrize("later", IMPORTING.values(), ids=IMPORTING)
+def test_what_torch_imports_when_it_is_called_changes_nothing(later):
+    """As in a child, which begins with a stand-in for the compiler: the real one wraps functions of torch."""
+    program = (
+        "from autograder.sandbox.inside import no_dynamo, worlds\nno_dynamo.put()\nworlds.settle()\n"
+        f"names = {{'__name__': '__main__'}}\nexec({BEFORE!r}, names)\npoints = worlds.Checkpoints(names)\n"
+        "exec('def answer(x): return helper(x)', names)\npoints.make('answer', names)\n"
+        f"exec({later!r}, names)\nassert not isinstance(no_dynamo.torch._dynamo, no_dynamo.StandIn)\n"
+        "found = points.compared()['worlds']['answer']\nassert not found['apart'] and not found['names'], found\n"
+        "exec('torch.manual_seed = lambda seed: None', names)\n"
+        "assert points.compared()['worlds']['answer']['apart']\nimport os\nos._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
 def test_what_checks_build_beside_an_answer_is_reached(place):
     exec(BEFORE, place)
     points = worlds.Checkpoints(place)

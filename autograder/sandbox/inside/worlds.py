@@ -36,6 +36,8 @@ import torch.nn.modules.module
 import torch.overrides
 from torch.utils._device import DeviceContext
 
+from . import no_dynamo
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -480,8 +482,22 @@ def _are_same_names(before: Any, now: Any) -> bool:
     """Whether names mean the same; a module that was imported meanwhile does not count."""
     if len(now) == len(before) and all(map(operator.is_, before.values(), now.values())):
         return True
-    other = [n for n in before.keys() | now.keys() if before.get(n, MISSING) is not now.get(n, MISSING)]
-    return all(n in UNSEEN or (n not in before and issubclass(type(now[n]), types.ModuleType)) for n in other)
+    pairs = ((n, before.get(n, MISSING), now.get(n, MISSING)) for n in before.keys() | now.keys())
+    return all(n in UNSEEN or _is_torchs_own(was, means) for n, was, means in pairs if was is not means)
+
+
+def _is_torchs_own(was: object, means: object) -> bool:
+    """Whether torch itself gave a name another meaning, as it does in many functions when they are first called.
+
+    It imports modules, among them torch._dynamo, which wraps functions that it does not compile: `torch.manual_seed`.
+    """
+    if issubclass(type(means), types.ModuleType):
+        return was is MISSING or type(was) is no_dynamo.StandIn
+    return (
+        type(means) is types.FunctionType
+        and str(means.__globals__.get("__name__")).startswith(("torch._compile", f"{no_dynamo.NAME}."))
+        and vars(means).get("__wrapped__") is was
+    )
 
 
 def _saved_by() -> object:
