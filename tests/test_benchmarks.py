@@ -142,6 +142,7 @@ def test_what_an_answer_logs_costs_nothing_in_stock(capsys):
         noise.removeHandler(handler)
 
 
+@pytest.mark.slow("it grades a lesson twice")
 def test_forged_are_exercises_of_one_notebook():
     """In a process of its own, since it sets what a process has one of."""
     program = "import forging; print(sorted({row[1] for row in forging.submissions()[0].values()}))"

@@ -146,8 +146,9 @@ def test_what_cannot_be_graded_is_a_sentence(place, arguments, sentence):
     assert "Traceback" not in said and "passed" not in said
 
 
-@FORM
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize(
+    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow("three processes of pytest start"))]
+)
 def test_a_file_with_nothing_of_what_was_asked_is_no_success(place, workers):
     """A test that is skipped would be one: the file is another lesson's, or the folder was mistyped."""
     (place / "other.py").write_text("def rescaled(x):\n    return x\n")

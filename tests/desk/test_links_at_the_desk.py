@@ -40,6 +40,7 @@ def entered(client, link):
     return client.post("/links", data={"token": token}, headers={"origin": origin}, follow_redirects=True)
 
 
+@pytest.mark.slow("it starts a desk, as others here do")
 def test_from_the_mail_to_the_page(place):
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"

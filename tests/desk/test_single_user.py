@@ -99,6 +99,7 @@ def test_it_listens_for_this_machine_alone(place):
         command.run(options, "cpu")
 
 
+@pytest.mark.slow("it starts a desk, and waits for its end")
 def test_it_opens_grades_and_ends_with_nothing_left(place, handed_out):
     """The command itself: the address from the terminal, a hand-in by the form, its answer, and the end."""
     desk = subprocess.Popen(

@@ -57,6 +57,7 @@ def test_two_mistakes_in_one_submission_are_both_named(graders):
     assert [d.id for d in diagnose(run, graders)] == ["inputs-as-values", "rank-not-checked"]
 
 
+@pytest.mark.slow("it searches through all pairs")
 def test_a_mistake_that_nobody_has_named_is_not_named(graders):
     def attention(query, key, value, mask=None):
         if min(query.dim(), key.dim(), value.dim()) < 2:

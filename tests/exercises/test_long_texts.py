@@ -1,5 +1,6 @@
 """What long texts need of the kit: a call that is watched for its largest tensor, and parts of another lesson."""
 
+import pytest
 import torch
 
 from autograder import course
@@ -23,6 +24,7 @@ def test_the_largest_tensor_is_noted():
     assert submission.last.largest == 0
 
 
+@pytest.mark.slow("it grades a whole lesson")
 def test_what_is_wrong_with_a_carried_part_is_paid_where_it_was_made(grader):
     """The attention belongs to the answer, though lesson 08 has an exercise of that name: it is not replaced."""
     parts = right_answer("RMSNorm"), bank("apply_rope")["neighbours-turned"].source, right_answer("KVCache")

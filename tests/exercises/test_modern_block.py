@@ -110,6 +110,7 @@ def test_two_wrong_parts_are_both_said(grader, handed_in):
     assert {d.id for d in outcome.diagnosis} >= {"stands-on-RMSNorm", "stands-on-apply_rope"}
 
 
+@pytest.mark.slow("it searches for one edit, in vain")
 @pytest.mark.parametrize(
     "mistake, paid, own, price",
     [
@@ -162,6 +163,7 @@ ON_TWO = {
 }
 
 
+@pytest.mark.slow("it grades with several parts replaced")
 @pytest.mark.parametrize("wrong, bases, own", ON_TWO.values(), ids=ON_TWO)
 def test_what_only_several_right_parts_make_right_is_paid_at_these(grader, handed_in, wrong, bases, own):
     """With a right one in the place of either, checks still fail by the other."""

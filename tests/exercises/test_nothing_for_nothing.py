@@ -7,6 +7,7 @@ from autograder.mistakes.bank import right_answer
 from autograder.mistakes.name_check import cells_for
 
 TESTS = ["check_softmax", "check_attention", "check_causal", "check_heads", "check_cross"]
+LONG = pytest.mark.slow("it builds hundreds of layers, several times over")
 # what a test of a student's does before all else, or in place of it
 REFUSING = {
     "refuses": "    raise AssertionError('no')\n",
@@ -16,6 +17,7 @@ REFUSING = {
     "stops at a seed": "    torch.manual_seed(0)\n    assert torch.randn(3).sum() > 100\n",
     "a slip of a sign": "    lengths = [5, 2 - 5]\n    assert min(lengths) > 0\n",
 }
+KINDS = [pytest.param(kind, marks=LONG if kind == "asks too often" else ()) for kind in REFUSING]
 ASKS = {
     "check_softmax": "candidate(torch.ones(3), 0)",
     "check_attention": "candidate(torch.ones(1, 2, 3), torch.ones(1, 2, 3), torch.ones(1, 2, 3))",
@@ -33,7 +35,7 @@ def outcome_of(grader, exercise, answer):
 
 @pytest.mark.drawn(1, "exercises that ask for a test", by="exercise")
 @pytest.mark.parametrize("exercise", TESTS)
-@pytest.mark.parametrize("kind", REFUSING)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_test_that_refuses_right_answers_gets_nothing(grader, exercise, kind):
     head, _, body = right_answer(exercise).partition(f"def {exercise}(candidate):\n")
     wrong = f"{head}def {exercise}(candidate):\n{REFUSING[kind].format(ask=ASKS[exercise])}{body}"
@@ -43,7 +45,7 @@ def test_a_test_that_refuses_right_answers_gets_nothing(grader, exercise, kind):
     assert not any(one.has_price or one.line.startswith("torch.manual_seed") for one in outcome.diagnosis)
 
 
-@pytest.mark.slow("it builds some four thousand layers")
+@LONG
 @pytest.mark.parametrize("exercise", ["check_causal", "check_heads", "check_cross"])
 def test_a_right_test_builds_as_often_as_the_statement_says(grader, exercise):
     head, _, body = right_answer(exercise).partition(f"def {exercise}(candidate):\n")

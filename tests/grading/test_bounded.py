@@ -24,7 +24,7 @@ from autograder.mistakes.bank import Mistake, bank, right_answer
 from autograder.mistakes.hypotheses import composed, right
 from autograder.mistakes.name_check import cells_for
 
-RUNS_AWAY = pytest.mark.drawn(2, "ways to run away, where something is tried")
+RUNS_AWAY = pytest.mark.drawn(1, "ways to run away, where something is tried")
 
 LIMIT = 8 * 2**30  # bytes of addresses of any process: a limit that fails takes this, and not the machine
 MOST = 1536  # MB that any process of grading may take

@@ -19,7 +19,10 @@ def ran():
     return run("08")
 
 
-@pytest.fixture(scope="module", params=[0, 1, 2])
+LONG = pytest.mark.slow("it trains three poets")
+
+
+@pytest.fixture(scope="module", params=[0, pytest.param(1, marks=LONG), pytest.param(2, marks=LONG)])
 def poets(ran, request):
     """Three of the lesson's poets, trained with a seed: name -> (poet, loss on the validation part)."""
     names = ("heads alone (lesson 07)", "in a block", "2 key heads")

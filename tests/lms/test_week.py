@@ -157,6 +157,7 @@ def text_of(element):
     return " ".join(element.get_text().split())
 
 
+@pytest.mark.slow("it runs a course for a week")
 def test_a_week(place, run, monkeypatch):
     monkeypatch.chdir(place)
     numbers = download(place)

@@ -18,6 +18,8 @@ from autograder.batch import feedback_pool
 from autograder.errors import NbgraderError, UsageError
 from autograder.nbgrader.runs import NbgraderCourse
 
+pytestmark = pytest.mark.slow("nbgrader itself writes the pages of a class, to compare with")
+
 CELLS = ("setup", "attention-solution", "attention", "question-three-matrices")
 QUESTION = "question-three-matrices"
 WRONG = "def attention(query, key, value, mask=None):\n    return value, key & 1 < 2 > 3  # &amp; &nbsp <b>'\"\n"

@@ -19,6 +19,8 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder.grading.store import Store
 from autograder.nbgrader.runs import NbgraderCourse
 
+pytestmark = pytest.mark.slow("it grades a class of attacks")
+
 TOKENS = set(STANDARD_TYPES.values())  # the classes that highlighting gives
 IN_CLASS = (
     "a_folder a_pipe a_socket a_symbolic_link binary_in_a_cell doubled_cells format_that_is_a_text ids_of_megabytes "

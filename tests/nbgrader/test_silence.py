@@ -469,6 +469,7 @@ def add_another(notebook):
 # --- folders and files that belong to nobody --------------------------------------------------------
 
 
+@pytest.mark.slow("it starts three commands, as others here do")
 def test_what_belongs_to_nobody_is_named_at_the_end_of_grade_and_by_doctor(place, kit):
     submitted = place / "submitted"
     shutil.copytree(submitted / "ada", submitted / "zoe")

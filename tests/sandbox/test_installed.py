@@ -143,6 +143,7 @@ def test_a_kit_installed_beside_the_one_that_grades_is_not_shown(machine):
         assert f"('{installed}/{left}', False)" in marks.splitlines()
 
 
+@pytest.mark.slow("it installs a wheel, as another test does")
 def test_a_kit_and_a_course_below_a_folder_of_libraries_are_not_shown(machine, tmp_path):
     """As where pip installs for the whole machine: /usr/local/lib, of a machine that is this test's own."""
     mount = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/usr/local/lib"]

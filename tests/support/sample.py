@@ -63,8 +63,8 @@ def draw_of(item: pytest.Item) -> tuple[Pot, str] | None:
 
 
 # marks of several files, of each of which so many tests are drawn
-PARTS_OF_A_LESSON = pytest.mark.drawn(2, "tests of each lesson's exercises that use one another")
-LONG_DIAGNOSES = pytest.mark.drawn(3, "tests of long diagnoses")
+PARTS_OF_A_LESSON = pytest.mark.drawn(1, "tests of each lesson's exercises that use one another")
+LONG_DIAGNOSES = pytest.mark.drawn(2, "tests of long diagnoses")
 ONE_EDIT_OR_FACT = pytest.mark.drawn(16, "answers that one edit or fact explains")
 
 
