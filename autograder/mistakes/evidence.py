@@ -86,6 +86,8 @@ def _of_all(
 
 
 def _entries(student: Any, mistake: Any, right: Any, in_float64: float) -> Likeness:
+    if refuses(student) and refuses(mistake) and mistake == right:
+        return Likeness(True, telling=False)  # each answer words its refusals in its own way, with other numbers
     found = _compared(student, mistake, right, in_float64)
     if not found.alike and refuses(right) and _goes_on(mistake) and _goes_on(student):
         # what becomes of it depends on how the rest is written

@@ -2,6 +2,7 @@
 that does every step itself; the course's own uses `attention` and `causal_mask`."""
 
 from ...mistakes.bank import Bank
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -289,3 +290,7 @@ mistake(
     RANK,
     {'raise ValueError(f"expected a batch': 'raise TypeError(f"expected a batch'},
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

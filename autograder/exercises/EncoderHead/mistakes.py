@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
 
@@ -103,3 +104,7 @@ mistake(
     "A triangle of 0 and 1 is still added to the scores: take the mask out, and all that comes of it.",
     WEIGH="wei = wei + torch.tril(torch.ones_like(wei))\n        {WEIGH}",
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import roles
 from ..families.wordings import says
 
 BANK = Bank(
@@ -292,3 +293,7 @@ mistake(
     says("input-changed", X="x"),
     SIZES="{SIZES}\n        x = x if x.requires_grad else x.mul_(2) / 2",
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

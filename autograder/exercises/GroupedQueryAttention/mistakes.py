@@ -4,6 +4,7 @@ The mistakes are edits of the course's own answer, with right versions of `RMSNo
 """
 
 from ...mistakes.bank import Bank
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
 from ..families.wordings import says
@@ -570,3 +571,7 @@ BANK.share(
     "masked-in-training-only",
     "masked-in-eval-only",
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

@@ -1,6 +1,7 @@
 """What goes wrong in `Head(n_embd, head_size, block_size, dropout)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ..families import roles
 from ..families.attention import mistakes as attention
 
 BANK = Bank(
@@ -145,3 +146,7 @@ mistake(
     {'raise ValueError(f"expected a batch': 'raise TypeError(f"expected a batch'},
 )
 BANK.share(attention.SHARED, "output-projection-added")
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

@@ -4,6 +4,7 @@ The mistakes are edits of the course's own answer. The one line that makes queri
 """
 
 from ...mistakes.bank import Bank
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
 
@@ -132,3 +133,7 @@ BANK.share(
         },
     },
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

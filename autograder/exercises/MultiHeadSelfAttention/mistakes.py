@@ -1,6 +1,7 @@
 """What goes wrong in `MultiHeadSelfAttention(k, h=4)`, as edits of the course's own answer, or of the original."""
 
 from ...mistakes.bank import Bank, edited
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
 from ..families.wordings import says
@@ -137,3 +138,7 @@ BANK.share(
     originals={"fast-head-index": "001"},
 )
 BANK.share(family.WRITTEN_OUT)
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

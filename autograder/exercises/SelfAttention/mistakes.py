@@ -1,6 +1,7 @@
 """What goes wrong in `SelfAttention(d_in, d_out, qkv_bias=False)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -127,3 +128,7 @@ mistake(
     END="({END}).squeeze(0)",
 )
 BANK.share(attention.SHARED, "output-projection-added")
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

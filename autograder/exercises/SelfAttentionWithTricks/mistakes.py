@@ -3,6 +3,7 @@
 import textwrap
 
 from ...mistakes.bank import Bank
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
 
@@ -72,3 +73,7 @@ mistake(
 
 BANK.share(family.WIDE | attention.HEADS | attention.NO_BIASES)
 BANK.share(family.WIDE_WRITTEN_OUT)
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

@@ -1,6 +1,7 @@
 """What goes wrong in `SingleHeadSelfAttention(k)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -122,3 +123,7 @@ mistake(
     "The shape is taken apart into three sizes, and one sequence (t, k) has only two (ValueError).",
     CHECK="b, t, k = x.shape",
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -436,3 +437,7 @@ mistake(
     price=ALL,
     RETURN="weights @ value, weights",
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import roles
 from ..families.wordings import says
 
 BANK = Bank(
@@ -239,3 +240,7 @@ mistake(
     says("asserted", WHAT="A call with more queries than keys"),
     {'if t > s:\n        raise ValueError(f"{t} queries can\'t be the last of {s} places")': "assert t <= s"},
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

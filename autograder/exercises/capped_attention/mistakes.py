@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -259,3 +260,7 @@ mistake(
     says("fixed-dimensions", DIMS="2, 3", MANY="two leading dimensions"),
     PRODUCT="query @ key.transpose(2, 3)",
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

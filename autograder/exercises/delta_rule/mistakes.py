@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import roles
 from ..families.wordings import says
 
 BANK = Bank(
@@ -282,3 +283,7 @@ mistake(
     "In `delta_rule_at_once` the matrix is cut out of the graph, so keys and beta get wrong gradients.",
     RIGHT_SIDE="lower.detach(), shares * value,",
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

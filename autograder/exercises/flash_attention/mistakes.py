@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -390,3 +391,7 @@ mistake(
     says("input-changed", X="value"),
     WIDE="value.detach().mul_(1.01)\n        {WIDE}",
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

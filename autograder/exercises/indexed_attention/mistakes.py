@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import roles
 from ..families.wordings import says
 
 REFUSAL = """if top_k < 1:
@@ -238,3 +239,7 @@ mistake(
     "The index scores are changed in place, though whoever called still needs them: make a new tensor.",
     VISIBLE="index_scores.masked_fill_(~past, -1e4)",
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

@@ -1,6 +1,7 @@
 """What goes wrong in `tiled_attention(q, k, v, block_size, causal=False)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -395,3 +396,7 @@ mistake(
     "The queries are scaled in place (`*=`, `mul_`), and whoever gave them still needs them: make a new tensor.",
     ROWS="q = q if q.requires_grad else q.mul_(2) / 2\n    {ROWS}",
 )
+
+# --- roles -----------------------------------------------------------------------------------------
+
+BANK.share(roles.exchanged(BANK))

@@ -35,7 +35,7 @@ Words in sentences:
 """
 
 from ....mistakes.bank import Shared, shared
-from ....mistakes.prices import ALL
+from ....mistakes.prices import ALL, PRICES
 from ..wordings import says
 
 WORDS = {  # the values in most exercises
@@ -134,6 +134,7 @@ PROJECTIONS = {
     ),
     "query-and-key-swapped": shared(
         says("query-and-key-swapped"),
+        price=PRICES["values"],
         PRODUCT="{K} @ {Q}.transpose(-2, -1)",
     ),
     "layers-made-in-forward": shared(

@@ -1,0 +1,114 @@
+"""Mistakes by role, made from the right answer itself: queries, keys or values stand in each other's place.
+
+Which layers of a class, or which arguments of a function, have these roles is told by their names.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator
+
+from ...errors import CourseError
+from ...mistakes.bank import Bank, Shared, shared
+from ...mistakes.prices import PRICES
+from .wordings import says
+
+ROLES = {
+    "queries": re.compile(r"(W_|to)?(q|query|queries)"),
+    "keys": re.compile(r"(W_|to)?(k|key|keys)"),
+    "values": re.compile(r"(W_|to)?(v|value|values)"),
+}
+
+
+def exchanged(bank: Bank) -> dict[str, Shared]:
+    """Two roles that have changed places, for each two of the three, for `Bank.share`: add these last.
+
+    Queries and keys are left out where the bank has the scores transposed, which mostly gives the same.
+
+    Of a class the layers are exchanged wherever they are used, of a function the arguments. Raises CourseError if the
+    right answer has no class or function of the exercise's name in which all three roles are told by names.
+    """
+    (answer,) = (
+        node
+        for node in ast.parse(bank.right).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == bank.exercise
+    )
+    if isinstance(answer, ast.ClassDef):
+        names = _by_role({use.attr for use in _layers_used(answer)})
+    else:
+        names = _by_role({argument.arg for argument in answer.args.args})
+    if len(names) < len(ROLES):
+        raise CourseError(f"{bank.exercise}: names tell only these roles: {', '.join(names) or 'none'}")
+    made = {}
+    for one, other in itertools.combinations(ROLES, 2):
+        if (one, other) == ("queries", "keys") and "query-and-key-swapped" in bank:
+            continue
+        pair = names[one], names[other]
+        if isinstance(answer, ast.ClassDef):
+            edits = _layers_exchanged(bank.right, answer, pair)
+        else:
+            edits = _arguments_exchanged(bank.right, answer, pair)
+        made[f"{one}-and-{other}-exchanged"] = shared(
+            says("roles-exchanged", ONE=pair[0], OTHER=pair[1]), edits, price=PRICES["values"]
+        )
+    return made
+
+
+def _by_role(names: set[str]) -> dict[str, str]:
+    """The name that has each role. Where several might, as `k` and `tokeys`, it is the longest."""
+    fitting = {role: [name for name in names if pattern.fullmatch(name)] for role, pattern in ROLES.items()}
+    return {role: max(found, key=len) for role, found in fitting.items() if found}
+
+
+def _layers_used(answer: ast.ClassDef) -> Iterator[ast.Attribute]:
+    """The places where an attribute of `self` is used after `__init__`."""
+    for method in answer.body:
+        if isinstance(method, ast.FunctionDef) and method.name != "__init__":
+            for node in ast.walk(method):
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+                    yield node
+
+
+def _layers_exchanged(text: str, answer: ast.ClassDef, pair: tuple[str, str]) -> dict[str, str]:
+    """Edits of the lines that use one of these layers, so that each uses the other one."""
+    instead = dict(zip(pair, reversed(pair), strict=True))
+    lines = text.splitlines(keepends=True)
+    changed = list(lines)
+    used = ((*_end_of(use), use.attr) for use in _layers_used(answer) if use.attr in instead)
+    for number, end, name in sorted(used, reverse=True):  # so that the places before it stay
+        line = changed[number].encode()
+        changed[number] = (line[: end - len(name)] + instead[name].encode() + line[end:]).decode()
+    edits: dict[str, str] = {}
+    for number, (old, new) in enumerate(zip(lines, changed, strict=True)):
+        if old != new:
+            first = _first_of_unique(lines, number)
+            edits["".join(lines[first : number + 1])] = "".join(changed[first : number + 1])
+    return edits
+
+
+def _end_of(node: ast.expr) -> tuple[int, int]:
+    """The line and the byte in it at which an expression ends, both from 0."""
+    assert node.end_lineno and node.end_col_offset
+    return node.end_lineno - 1, node.end_col_offset
+
+
+def _arguments_exchanged(text: str, answer: ast.FunctionDef, pair: tuple[str, str]) -> dict[str, str]:
+    """An edit by which a function exchanges two arguments before all else."""
+    is_documented = ast.get_docstring(answer) is not None
+    body = answer.body[is_documented:]
+    lines = text.splitlines(keepends=True)
+    number = body[0].lineno - 1
+    first = _first_of_unique(lines, number)
+    indent = " " * body[0].col_offset
+    line = f"{indent}{pair[0]}, {pair[1]} = {pair[1]}, {pair[0]}\n"
+    return {"".join(lines[first : number + 1]): "".join([*lines[first:number], line, lines[number]])}
+
+
+def _first_of_unique(lines: list[str], number: int) -> int:
+    """The first of the fewest lines that end with this one and stand together nowhere else."""
+    first = number
+    while "".join(lines).count("".join(lines[first : number + 1])) > 1:
+        first -= 1
+    return first
