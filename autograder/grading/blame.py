@@ -253,12 +253,24 @@ class Blame:
                 text, first = edited.text, repair.tried(run)[0].name
                 is_alike = functools.partial(self._is_alike, edited, run, check=first)
                 edit = self._first_that_passes(edited, run, first, repair.tries(text, run, is_alike))
-                if edit is None or not self._is_slip(edited, run, edit):
+                if edit is None:
+                    return self._wrong_but_for_names(workspace, run, text)
+                if edit.kind != repair.NAMES and not self._is_slip(edited, run, edit):
                     return []
             with workspace.with_texts(run.exercise, {run.exercise: edit.source}) as alone:
                 if self._passes(alone, run):
                     workspace.edited[run.exercise] = edit.source
                     return repair.priced(run, one.outcome.diagnosis, edit, text)
+        return []
+
+    def _wrong_but_for_names(self, workspace: Workspace, run: ExerciseRun, text: str) -> list[Diagnosis]:
+        """What else is wrong with an answer once it has the names that its checks miss; nothing if that has no name."""
+        for edit in repair.renamed(text, run, is_certain=True):
+            with workspace.with_texts(run.exercise, {run.exercise: edit.source}) as alone:
+                rest = self.graders.run(run.exercise, alone, run.seed)
+                if not rest.stopped and not repair.missing_names(rest):
+                    if found := self.diagnostician.diagnose(rest):
+                        return [repair.names_given(edit, text, repair.OTHER_NAMES), *found]
         return []
 
     def _first_that_passes(

@@ -8,13 +8,14 @@ are tried depends on the text alone, so that a grade does not depend on the mach
 from __future__ import annotations
 
 import ast
+import difflib
 import functools
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import course
 from ..checks.source_text import names_under
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 ID = f"{PLACE}one-change"
 SAYS = "All else is right: {}, this passes every check."
+OTHER_NAMES = "The checks look for other names than yours: {}, they go on to what else is wrong."
 CHANGES = {  # what an edit changes in the line, by its kind; if a part of it shows that, this is named
     "constant": "with another number in this line",
     "true, false": "with `True` and `False` swapped in this line",
@@ -60,6 +62,7 @@ CHANGES = {  # what an edit changes in the line, by its kind; if a part of it sh
     "refusal removed": "without the refusal that begins in this line",
     "statement removed": "without this line",
 }
+NAMES = "names"  # the kind of an edit that gives attributes their right names, everywhere
 MOST = 250  # edits tried
 MOST_TEXT = 20_000  # characters of a cell that is edited: each edit copies all of it; a right one has 8,000
 MOST_LINES, MOST_NAMES, MOST_PLACES = 20, 12, 4  # at fault, in reach, and in a call, for one more argument
@@ -72,7 +75,16 @@ TRANSPOSED = ("T", "mT")
 OF_TENSORS = {"call added", "transpose added", "minus added", "not added"}  # no name or size of a parameter comes so
 OF_BUILT = {"built", "parameters"}  # what a transcript says of a module that has not been called
 LACKS = re.compile(r"Your `[^`]*` has no parameter|The parameter `")  # how the kit's errors about weights begin
+MISSING = re.compile(
+    r"^Your `[^`]*` has no (?:parameters?|attribute) (`[\w.]+`(?:, `[\w.]+`)*)"
+)  # as these errors go on
+# names that are missing, names that may be meant, ways to match them that are tried, and characters of a name
+MOST_RENAMED, MOST_OTHERS, MOST_CHOICES, LONGEST_NAME = 4, 6, 12, 40
+CERTAIN = 0.05  # how much more alike than others names are that are certainly meant: 1 is the same name
 INFINITIES = {"torch.inf", "math.inf"}
+
+
+Use: TypeAlias = tuple[ast.Attribute | ast.FunctionDef, str, bool]  # where a name is, and whether it is defined there
 
 
 @dataclass(frozen=True)
@@ -132,7 +144,78 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Itera
         far = min((abs(edit.line - line) for line in lines), default=1)
         return far > 0, LATER.get(edit.kind.split()[-1], 0), far
 
-    yield from itertools.islice(made(text, sorted(every, key=rank)), MOST)
+    yield from itertools.islice(itertools.chain(renamed(text, run), made(text, sorted(every, key=rank))), MOST)
+
+
+def missing_names(run: ExerciseRun) -> list[str]:
+    """The attributes that the checks of an answer miss in its objects."""
+    found = [MISSING.match(check.reason) for check in tried(run)]
+    paths = [path for match in found if match for path in re.findall(r"`([\w.]+)`", match[1])]
+    return list(dict.fromkeys(path.split(".")[0] for path in paths))
+
+
+def renamed(text: str, run: ExerciseRun, is_certain: bool = False) -> list[Mutant]:
+    """The answer with the names that its checks miss, in place of those that nobody asked for: the most alike first.
+
+    There may be several, since nobody knows which of its names were meant; none if `is_certain` and some are as much
+    alike.
+    """
+    try:
+        tree = ast.parse(text if len(text) <= MOST_TEXT else "")
+        uses = list(_uses_of_own_names(tree))
+        choices = _meant(uses, missing_names(run), run.exercise)
+        if is_certain and len(choices) > 1 and choices[0][0] - choices[1][0] < CERTAIN:
+            return []
+        return [_with_names(Page(text), uses, instead) for _, instead in choices[: 1 if is_certain else None]]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
+def _meant(uses: Sequence[Use], missing: Sequence[str], exercise: str) -> list[tuple[float, dict[str, str]]]:
+    """Which names may be meant by names of an answer's own: how much they are alike, and {own name: that one}."""
+    own = {name for _, name, is_defined in uses if is_defined and len(name) <= LONGEST_NAME}
+    others = own - {name for _, name, _ in _uses_of_own_names(ast.parse(right_answer(exercise)))}
+    if not 0 < len(missing) <= min(MOST_RENAMED, len(others)) or own & set(missing):
+        return []
+    alike = {(one, other): difflib.SequenceMatcher(None, one, other).ratio() for one in missing for other in others}
+    likest = sorted(sorted(others), key=lambda other: -max(alike[one, other] for one in missing))[:MOST_OTHERS]
+    pairs = [list(zip(missing, names, strict=True)) for names in itertools.permutations(likest, len(missing))]
+    scored = [(sum(alike[pair] for pair in each), {other: one for one, other in each}) for each in pairs]
+    return sorted(scored, key=lambda choice: -choice[0])[:MOST_CHOICES]
+
+
+def _with_names(page: Page, uses: Sequence[Use], instead: Mapping[str, str]) -> Mutant:
+    """A program with other names of attributes and methods. Raises ValueError."""
+    places = sorted((_place_of_name(page, node, name), name) for node, name, _ in uses if name in instead)
+    pieces, end = [], 0
+    for start, name in places:
+        pieces += [page.bytes[end:start], instead[name].encode()]
+        end = start + len(name.encode())
+    source = b"".join([*pieces, page.bytes[end:]]).decode()
+    first = min((node for node, name, _ in uses if name in instead), key=lambda node: node.lineno)
+    says = " and ".join(f"`{new}` for `{old}`" for old, new in instead.items())
+    return Mutant(
+        NAMES, source, page.text, first.lineno, f"the name{'s' * (len(instead) > 1)} {says}", page.span(first)
+    )
+
+
+def _place_of_name(page: Page, node: ast.Attribute | ast.FunctionDef, name: str) -> int:
+    """The byte at which the name in `self.name` or `def name` begins. Raises ValueError if it is written otherwise."""
+    start, end = page.span(node)
+    if isinstance(node, ast.FunctionDef):
+        return page.bytes.index(name.encode(), start + len("def"))
+    if page.bytes[start:end].endswith(f".{name}".encode()):
+        return end - len(name.encode())
+    raise ValueError(f"{name} is written otherwise")
+
+
+def _uses_of_own_names(tree: ast.Module) -> Iterator[Use]:
+    """Where names of attributes and methods stand, `self.name` and `def name`, and whether they are defined there."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            yield node, node.attr, isinstance(node.ctx, ast.Store)
+        elif isinstance(node, ast.ClassDef):
+            yield from ((method, method.name, True) for method in node.body if isinstance(method, ast.FunctionDef))
 
 
 def _ends_before_a_call(run: ExerciseRun) -> bool:
@@ -263,12 +346,21 @@ def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str
     A name or a fact says more than that there is an edit, and is certain as well: it keeps its sentence.
     """
     price = max(PRICES[check.category] for check in tried(run)) if has_run(run) else NEVER_RAN
-    change = CHANGES[edit.kind]
+    if edit.kind == NAMES:  # what else was found took what has another name for what is not there
+        return [names_given(edit, text, SAYS)]
     if edit.part:
-        change = change.replace("this line", f"`{edit.part}`")
+        change = CHANGES[edit.kind].replace("this line", f"`{edit.part}`")
+    else:
+        change = CHANGES[edit.kind]
     first = next((one for one in found if not one.is_place), Diagnosis(ID, SAYS.format(change)))
     line = first.line or _lines(text)[edit.line - 1][:LONGEST]
     return [replace(first, line=line, price=price)]
+
+
+def names_given(edit: Mutant, text: str, says: str) -> Diagnosis:
+    """What to say of an answer to which an edit gives the names that the checks look for."""
+    line = _lines(text)[edit.line - 1][:LONGEST]
+    return Diagnosis(ID, says.format(f"with {edit.part}"), line, PRICES["arguments"])
 
 
 @functools.cache

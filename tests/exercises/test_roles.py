@@ -32,7 +32,11 @@ def exchanged(exercise, style):
     node = definition_of(exercise, text)
     used = {layer.attr for layer in roles._layers_used(node)}
     is_by_name = used.issuperset(pair) and "parameters" not in used
-    return edited(text, roles._layers_exchanged(text, node, pair), style) if is_by_name else None
+    return (
+        edited(text, roles._layers_replaced(text, node, dict(zip(pair, pair[::-1], strict=True))), style)
+        if is_by_name
+        else None
+    )
 
 
 # in these, dropout draws in another order than in the course's answer, which looks like a second mistake

@@ -202,7 +202,6 @@ BANK.share(
     attention.SHARED,
     "scale-by-input-width",
     "one-projection",
-    "keys-from-queries",
     "keys-as-values",
     "inputs-as-values",
     "layers-made-in-forward",
@@ -293,4 +292,4 @@ mistake(
 
 # --- roles -----------------------------------------------------------------------------------------
 
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))

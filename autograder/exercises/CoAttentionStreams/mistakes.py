@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.attention import mistakes as attention
 from ..families.cross import mistakes as cross
 from ..families.wordings import says
 
@@ -225,7 +226,7 @@ mistake(
 # --- a wrong MultiHeadCrossAttention --------------------------------------------------------------
 
 BANK.share(
-    cross.OF_HEADS,
+    attention.PROJECTIONS | cross.OF_HEADS,
     "keys-from-queries",
     "values-from-queries",
     "keys-as-values",

@@ -52,4 +52,4 @@ mistake("input-added", attention.SHARED["input-added"].says, RETURN="return foun
 
 # --- roles -----------------------------------------------------------------------------------------
 
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))

@@ -215,11 +215,6 @@ mistake(
     PRODUCT="keys @ queries.transpose(2, 3)",
 )
 mistake(
-    "values-from-keys",
-    "The values are made by `W_key`: each role has its own layer.",
-    VALUES="self.W_key(x).view(b, t, self.num_heads, self.head_dim).transpose(1, 2)",
-)
-mistake(
     "one-head",
     says("one-head"),
     DIVIDES="{DIVIDES}num_heads = 1\n        ",
@@ -296,4 +291,4 @@ mistake(
 
 # --- roles -----------------------------------------------------------------------------------------
 
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))

@@ -4,6 +4,7 @@ The mistakes are edits of the course's own answer, with right versions of `RMSNo
 """
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import PRICES
 from ..families import roles
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
@@ -478,6 +479,7 @@ BANK.share(attention.NO_BIASES)
 mistake(
     "names-of-llama",
     says("names-of-llama", NAMES="`W_query`, `W_key`, `W_value` and `out_proj`"),
+    price=PRICES["arguments"],
     W_QUERY="self.q_proj = nn.Linear({SIZES}, bias=False)",
     W_KEY="self.k_proj = nn.Linear({CONTEXT_SIZES}, bias=False)",
     W_VALUE="self.v_proj = nn.Linear({CONTEXT_SIZES}, bias=False)",
@@ -503,8 +505,6 @@ BANK.share(attention.OUTPUT, "projection-never-used", edits={"projection-never-u
 BANK.share(
     attention.IN_ANY_HEAD,
     edits={
-        "keys-from-queries": {"ROLES": "(self.W_query, self.W_query, self.W_value)"},
-        "values-from-queries": {"ROLES": "(self.W_query, self.W_key, self.W_query)"},
         "layers-made-in-forward": {
             "W_QUERY": "",
             "W_KEY": "",
@@ -574,4 +574,4 @@ BANK.share(
 
 # --- roles -----------------------------------------------------------------------------------------
 
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))

@@ -96,7 +96,6 @@ mistake(
 BANK.share(
     attention.SHARED,
     "one-projection",
-    "keys-from-queries",
     "keys-as-values",
     "inputs-as-values",
     "layers-made-in-forward",
@@ -149,4 +148,4 @@ BANK.share(attention.SHARED, "output-projection-added")
 
 # --- roles -----------------------------------------------------------------------------------------
 
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))

@@ -98,8 +98,6 @@ mistake(
 BANK.share(
     attention.IN_ANY_HEAD | attention.HEADS,
     edits={
-        "keys-from-queries": {"ROLES": "(self.W_query, self.W_query, self.W_value)"},
-        "values-from-queries": {"ROLES": "(self.W_query, self.W_key, self.W_query)"},
         "layers-made-in-forward": {
             "W_QUERY": "",
             "W_KEY": "",
@@ -136,4 +134,4 @@ BANK.share(
 
 # --- roles -----------------------------------------------------------------------------------------
 
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))

@@ -52,4 +52,4 @@ BANK.variant("context-mask-inverted", HIDE=cross.FILLED_INVERTED)
 
 # --- roles -----------------------------------------------------------------------------------------
 
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))

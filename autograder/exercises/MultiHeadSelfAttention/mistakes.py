@@ -141,4 +141,4 @@ BANK.share(family.WRITTEN_OUT)
 
 # --- roles -----------------------------------------------------------------------------------------
 
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))

@@ -53,8 +53,6 @@ BANK.share(attention.BIASES)
 BANK.share(
     attention.SHARED,
     "keys-as-values",
-    "keys-from-queries",
-    "values-from-queries",
     "inputs-as-values",
     "one-projection",
     "layers-made-in-forward",
@@ -131,4 +129,4 @@ BANK.share(attention.SHARED, "output-projection-added")
 
 # --- roles -----------------------------------------------------------------------------------------
 
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))

@@ -84,4 +84,4 @@ BANK.share(family.WIDE_WRITTEN_OUT)
 
 # --- roles -----------------------------------------------------------------------------------------
 
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))

@@ -58,7 +58,7 @@ mistake(
     SOFTMAX="F.softmax(scaled, dim=-1)",
     MIX="weights @ values",
 )
-BANK.share(attention.SHARED, "keys-as-values", "keys-from-queries", "values-from-queries")
+BANK.share(attention.SHARED, "keys-as-values")
 mistake(
     "projected-twice",
     "These are the values you get when keys and values are made from the queries and not from the input.",
@@ -126,4 +126,4 @@ mistake(
 
 # --- roles -----------------------------------------------------------------------------------------
 
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))

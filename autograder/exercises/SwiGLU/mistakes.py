@@ -1,7 +1,7 @@
 """What goes wrong in `SwiGLU(d, hidden)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
-from ...mistakes.prices import ALL
+from ...mistakes.prices import ALL, PRICES
 from ..families.wordings import says
 
 BANK = Bank(
@@ -147,6 +147,7 @@ mistake(
 mistake(
     "names-of-llama",
     says("names-of-llama", NAMES="`W_gate`, `W_up` and `W_down`"),
+    price=PRICES["arguments"],
     W_GATE="self.gate_proj = nn.Linear(d, hidden, bias=False)",
     W_UP="self.up_proj = nn.Linear(d, hidden, bias=False)",
     W_DOWN="self.down_proj = nn.Linear(hidden, d, bias=False)",

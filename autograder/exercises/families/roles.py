@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ...errors import CourseError
 from ...mistakes.bank import Bank, Shared, shared
@@ -30,11 +30,7 @@ def exchanged(bank: Bank) -> dict[str, Shared]:
     Of a class the layers are exchanged wherever they are used, of a function the arguments. Raises CourseError if the
     right answer has no class or function of the exercise's name in which all three roles are told by names.
     """
-    (answer,) = (
-        node
-        for node in ast.parse(bank.right).body
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == bank.exercise
-    )
+    answer = _answer_of(bank)
     if isinstance(answer, ast.ClassDef):
         names = _by_role({use.attr for use in _layers_used(answer)})
     else:
@@ -47,13 +43,39 @@ def exchanged(bank: Bank) -> dict[str, Shared]:
             continue
         pair = names[one], names[other]
         if isinstance(answer, ast.ClassDef):
-            edits = _layers_exchanged(bank.right, answer, pair)
+            edits = _layers_replaced(bank.right, answer, dict(zip(pair, reversed(pair), strict=True)))
         else:
             edits = _arguments_exchanged(bank.right, answer, pair)
         made[f"{one}-and-{other}-exchanged"] = shared(
             says("roles-exchanged", ONE=pair[0], OTHER=pair[1]), edits, price=PRICES["values"]
         )
     return made
+
+
+def from_others(bank: Bank) -> dict[str, Shared]:
+    """A role whose layer makes another one as well, for each two that the bank does not have yet, for `Bank.share`."""
+    answer = _answer_of(bank)
+    assert isinstance(answer, ast.ClassDef)
+    names = _by_role({use.attr for use in _layers_used(answer)})
+    return {
+        f"{role}-from-{other}": shared(
+            says("role-from-another", ROLE=role, OTHER=names[other]),
+            _layers_replaced(bank.right, answer, {names[role]: names[other]}),
+            price=PRICES["values"],
+        )
+        for role, other in itertools.permutations(ROLES, 2)
+        if not {f"{role}-from-{other}", f"{other}-as-{role}"} & bank.keys()
+    }
+
+
+def _answer_of(bank: Bank) -> ast.ClassDef | ast.FunctionDef:
+    """The class or function that the exercise is about."""
+    (answer,) = (
+        node
+        for node in ast.parse(bank.right).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == bank.exercise
+    )
+    return answer
 
 
 def _by_role(names: set[str]) -> dict[str, str]:
@@ -71,9 +93,8 @@ def _layers_used(answer: ast.ClassDef) -> Iterator[ast.Attribute]:
                     yield node
 
 
-def _layers_exchanged(text: str, answer: ast.ClassDef, pair: tuple[str, str]) -> dict[str, str]:
-    """Edits of the lines that use one of these layers, so that each uses the other one."""
-    instead = dict(zip(pair, reversed(pair), strict=True))
+def _layers_replaced(text: str, answer: ast.ClassDef, instead: Mapping[str, str]) -> dict[str, str]:
+    """Edits of the lines that use some layers, so that they use others instead of them."""
     lines = text.splitlines(keepends=True)
     changed = list(lines)
     used = ((*_end_of(use), use.attr) for use in _layers_used(answer) if use.attr in instead)

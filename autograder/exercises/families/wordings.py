@@ -221,6 +221,8 @@ SAYS: Mapping[str, str] = {
     "rest-of-the-keys-dropped": "Keys after the last whole block are left out: the last block may be shorter.",
     "returns-a-pair": "`forward` returns more than the output, such as the weights: return the output alone.",
     "returns-nothing": "There is no `return`, so it gives None: return {WHAT}.",
+    "role-from-another": "These are the values you get when the {ROLE} are made by `{OTHER}`: each role has a layer of"
+    " its own.",
     "roles-exchanged": "These are the values you get when `{ONE}` and `{OTHER}` have changed places: keys are what"
     " queries are compared with, and values are what the weights average.",
     "scale-by-all-heads": "These are the values you get when scores are divided by the root of the width of all"

@@ -617,8 +617,6 @@ def some(*ids: str) -> dict[str, Shared]:
 
 
 IN_ANY_HEAD = some(
-    "keys-from-queries",
-    "values-from-queries",
     "keys-as-values",
     "query-and-key-swapped",
     "layers-made-in-forward",
