@@ -34,13 +34,15 @@ PRICES = {  # by the category of a check
 def price(mistake: Mistake, alone: Mapping[str, Observation], categories: Mapping[str, str]) -> float:
     """The price of a mistake: what the checks find of an answer with it `alone`, and their `categories`, by name.
 
-    A check that was not tried says nothing of what is wrong. What stops with an error at every turn was never run.
+    A check that was not tried says nothing of what is wrong, unless none was: then an easier case of all ended each.
+    What stops with an error at every turn was never run.
     """
     if mistake.price is not None:
         return mistake.price
     if mistake.edits is None:  # a whole answer, and no edit of a right one
         return ALL
-    failed = {name: seen for name, seen in alone.items() if seen.failed and not seen.reason.startswith(NOT_TRIED)}
+    failed = {name: seen for name, seen in alone.items() if seen.failed}
+    failed = {name: seen for name, seen in failed.items() if not seen.reason.startswith(NOT_TRIED)} or failed
     runs = any(not seen.failed for seen in alone.values()) or any(not seen.line for seen in failed.values())
     return max((PRICES[categories[name]] for name in failed), default=ALL) if runs else ALL
 

@@ -62,6 +62,23 @@ CHANGES = {  # what an edit changes in the line, by its kind; if a part of it sh
     "refusal removed": "without the refusal that begins in this line",
     "statement removed": "without this line",
 }
+ORDER = "results swapped"
+RETURNED = "what this line returns"
+FORMS = {  # the same for an edit of what is returned, none of which changes what is computed
+    ORDER: f"with the parts of {RETURNED} the other way round",
+    "truth of a result": f"with `bool(…)` of {RETURNED}",
+    "part of a result": f"with one part alone of {RETURNED}",
+    "result squeezed": f"without a dimension of size 1 in {RETURNED}",
+    "result unsqueezed": f"with one more dimension, of size 1, in {RETURNED}",
+    "result transposed": f"with two dimensions exchanged in {RETURNED}",
+    "result as a list": f"with `list(…)` of {RETURNED}",
+}
+CHANGES |= FORMS
+OF_FORM = re.compile(
+    r"should be|should return|The shape of|came back|[Pp]arts?\b"
+)  # in a reason: something has another form
+DIMENSIONS = range(4)  # of which one may be too much in a result
+EXCHANGED = ((1, 2), (2, 3), (0, 1))  # dimensions that may be exchanged in a result
 NAMES = "names"  # the kind of an edit that gives attributes their right names, everywhere
 MOST = 250  # edits tried
 MOST_TEXT = 20_000  # characters of a cell that is edited: each edit copies all of it; a right one has 8,000
@@ -142,14 +159,32 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Itera
 
     def rank(edit: Edit) -> tuple[bool, int, int]:
         far = min((abs(edit.line - line) for line in lines), default=1)
-        return far > 0, LATER.get(edit.kind.split()[-1], 0), far
+        return far > 0 and edit.kind not in FORMS, LATER.get(edit.kind.split()[-1], 0), far
 
-    yield from itertools.islice(itertools.chain(renamed(text, run), made(text, sorted(every, key=rank))), MOST)
+    forms = edits_in(tree, _forms_of_results) if any(OF_FORM.search(check.reason) for check in tried(run)[:1]) else ()
+    edits = itertools.chain(renamed(text, run), made(text, itertools.chain(forms, sorted(every, key=rank))))
+    yield from itertools.islice(edits, MOST)
+
+
+def _forms_of_results(node: ast.AST, context: Context) -> Iterator[tuple[str, ast.AST]]:
+    """What may stand in the place of what a function returns, or of one of several parts: the same in another form."""
+    around = context.outer.parent if context.outer and isinstance(context.parent, ast.Tuple) else context.parent
+    if not isinstance(node, ast.expr) or isinstance(node, ast.Tuple) or not isinstance(around, ast.Return):
+        return
+
+    def called(method: str, *numbers: int) -> ast.Call:
+        return ast.Call(ast.Attribute(node, method, ast.Load()), [ast.Constant(number) for number in numbers], [])
+
+    yield "truth of a result", ast.Call(ast.Name("bool", ast.Load()), [node], [])
+    yield "result as a list", ast.Call(ast.Name("list", ast.Load()), [node], [])
+    yield "result unsqueezed", ast.Subscript(node, ast.Constant(None), ast.Load())
+    yield from (("result squeezed", called("squeeze", number)) for number in DIMENSIONS)
+    yield from (("result transposed", called("transpose", *pair)) for pair in EXCHANGED)
 
 
 def missing_names(run: ExerciseRun) -> list[str]:
     """The attributes that the checks of an answer miss in its objects."""
-    found = [MISSING.match(check.reason) for check in tried(run)]
+    found = [MISSING.match(check.reason.removeprefix(NOT_TRIED)) for check in tried(run)]
     paths = [path for match in found if match for path in re.findall(r"`([\w.]+)`", match[1])]
     return list(dict.fromkeys(path.split(".")[0] for path in paths))
 
@@ -336,8 +371,12 @@ def has_run(run: ExerciseRun) -> bool:
 
 
 def tried(run: ExerciseRun) -> list[Check]:
-    """The checks that the answer failed, without those that were not tried: an edit has to pass the first one first."""
-    return [check for check in run.rejected() if not check.reason.startswith(NOT_TRIED)]
+    """The checks that an answer failed, without those that were not tried: an edit has to pass the first one first.
+
+    Where none was tried, an easier case of all of them ended each.
+    """
+    failed = run.rejected()
+    return [check for check in failed if not check.reason.startswith(NOT_TRIED)] or failed
 
 
 def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str) -> list[Diagnosis]:
@@ -348,11 +387,11 @@ def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str
     price = max(PRICES[check.category] for check in tried(run)) if has_run(run) else NEVER_RAN
     if edit.kind == NAMES:  # what else was found took what has another name for what is not there
         return [names_given(edit, text, SAYS)]
+    change, what = CHANGES[edit.kind], RETURNED if edit.kind in FORMS else "this line"
     if edit.part:
-        change = CHANGES[edit.kind].replace("this line", f"`{edit.part}`")
-    else:
-        change = CHANGES[edit.kind]
-    first = next((one for one in found if not one.is_place), Diagnosis(ID, SAYS.format(change)))
+        change = change.replace(what, f"`{edit.part}`")
+    names = [one for one in found if not one.is_place and (edit.kind == ORDER or edit.kind not in FORMS)]
+    first = next(iter(names), Diagnosis(ID, SAYS.format(change)))
     line = first.line or _lines(text)[edit.line - 1][:LONGEST]
     return [replace(first, line=line, price=price)]
 

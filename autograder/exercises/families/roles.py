@@ -47,7 +47,7 @@ def exchanged(bank: Bank) -> dict[str, Shared]:
         else:
             edits = _arguments_exchanged(bank.right, answer, pair)
         made[f"{one}-and-{other}-exchanged"] = shared(
-            says("roles-exchanged", ONE=pair[0], OTHER=pair[1]), edits, price=PRICES["values"]
+            says(f"{one}-and-{other}-exchanged", ONE=pair[0], OTHER=pair[1]), edits, price=PRICES["values"]
         )
     return made
 
@@ -59,7 +59,7 @@ def from_others(bank: Bank) -> dict[str, Shared]:
     names = _by_role({use.attr for use in _layers_used(answer)})
     return {
         f"{role}-from-{other}": shared(
-            says("role-from-another", ROLE=role, OTHER=names[other]),
+            says(f"{role}-from-{other}", ROLE=role, OTHER=names[other]),
             _layers_replaced(bank.right, answer, {names[role]: names[other]}),
             price=PRICES["values"],
         )

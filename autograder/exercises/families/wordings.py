@@ -12,6 +12,13 @@ NONE = (
     "Without a mask `{MASK}` is None, which is used here as if it were a tensor: look whether it is None before"
     " anything is done with it."
 )
+EXCHANGED = (
+    "These are the values you get when `{ONE}` and `{OTHER}` have changed places: keys are what queries are compared"
+    " with, and values are what the weights average."
+)
+MADE_BY_ANOTHER = (
+    "These are the values you get when the {ROLE} are made by `{OTHER}`: each role has a layer of its own."
+)
 
 SAYS: Mapping[str, str] = {
     "all-dimensions-turned": "`.T` turns all dimensions around, the batch too: swap the last two alone, by"
@@ -92,7 +99,10 @@ SAYS: Mapping[str, str] = {
     "itself-hidden": "Each token is hidden from itself, and the first one sees nothing: hide only what comes after it.",
     "keepdim-forgotten": "A maximum, a sum or a mean loses the dimension that it runs over, so that it meets the"
     " wrong numbers or none: use `keepdim=True`.",
+    "keys-and-values-exchanged": EXCHANGED,
     "keys-as-values": "These are the values you get when the weights are applied to the keys: mix the values.",
+    "keys-from-queries": MADE_BY_ANOTHER,
+    "keys-from-values": MADE_BY_ANOTHER,
     "largest-for-lse": "The largest score stands in the place of the lse: add the logarithm of the sum, m + log l.",
     "largest-of-no-keys": "The largest score of a row is asked for where there are no keys at all: with s = 0 there"
     " is none, and {THEN}.",
@@ -202,6 +212,10 @@ SAYS: Mapping[str, str] = {
     " device={X}.device)`.",
     "powers-of-two": "Powers of 2 are taken: a softmax is made of powers of e. With `tl.exp2` multiply the scores"
     " by log2(e) first.",
+    "queries-and-keys-exchanged": EXCHANGED,
+    "queries-and-values-exchanged": EXCHANGED,
+    "queries-from-keys": MADE_BY_ANOTHER,
+    "queries-from-values": MADE_BY_ANOTHER,
     "query-and-key-swapped": "These are the values you get when queries and keys change places: rows of the scores"
     " belong to queries, so these come first in the product.",
     "query-changed-in-place": "The query is changed in place (`/=`, `mul_`, …), and whoever gave it still needs it:"
@@ -221,10 +235,6 @@ SAYS: Mapping[str, str] = {
     "rest-of-the-keys-dropped": "Keys after the last whole block are left out: the last block may be shorter.",
     "returns-a-pair": "`forward` returns more than the output, such as the weights: return the output alone.",
     "returns-nothing": "There is no `return`, so it gives None: return {WHAT}.",
-    "role-from-another": "These are the values you get when the {ROLE} are made by `{OTHER}`: each role has a layer of"
-    " its own.",
-    "roles-exchanged": "These are the values you get when `{ONE}` and `{OTHER}` have changed places: keys are what"
-    " queries are compared with, and values are what the weights average.",
     "scale-by-all-heads": "These are the values you get when scores are divided by the root of the width of all"
     " heads together: it is {WIDTH} that counts.",
     "scale-in-float32": "The scale is a float32 tensor (`torch.sqrt(torch.tensor(…))`), which has too few digits"
@@ -271,6 +281,8 @@ SAYS: Mapping[str, str] = {
     "turned": "The {WHAT} has the shape {TURNED}: rows are {ROWS}.",
     "upside-down": "Each token sees itself and what comes after it, and the past is hidden: rows are queries, so"
     " the past is the lower triangle (`tril`, not `triu`).",
+    "values-from-keys": MADE_BY_ANOTHER,
+    "values-from-queries": MADE_BY_ANOTHER,
     "view-of-the-input": "`view` needs a tensor that lies contiguous in memory, and a transposed one, or a piece of"
     " a wider one, does not: use `reshape`, or neither.",
     "weights-detached": "The weights are cut out of the graph (`detach`, `.data`, `no_grad`), so no gradient goes"

@@ -117,11 +117,11 @@ PROJECTIONS = {
         W_VALUE="self.{KEY} = self.{VALUE} = self.{QUERY}",
     ),
     "keys-from-queries": shared(
-        "These are the values you get when the keys are made by `{QUERY}`: each role has a layer of its own.",
+        says("keys-from-queries", ROLE="keys", OTHER="{QUERY}"),
         KEYS="self.{QUERY}({SOURCE})",
     ),
     "values-from-queries": shared(
-        "These are the values you get when the values are made by `{QUERY}`: each role has a layer of its own.",
+        says("values-from-queries", ROLE="values", OTHER="{QUERY}"),
         VALUES="self.{QUERY}({SOURCE})",
     ),
     "keys-as-values": shared(
