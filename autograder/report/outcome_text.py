@@ -46,8 +46,10 @@ def said_of(mistake: Diagnosis, outcome: Outcome) -> str:
 
 
 def by_checks_alone(outcome: Outcome) -> str:
-    """The points that the checks alone would give, in words, if they are not the score; else ""."""
-    return f"the checks alone give {points(round(outcome.by_checks, 2))}" if outcome.is_priced else ""
+    """Where a score comes from that is not that of the checks alone, in words; else ""."""
+    passed = points(round(outcome.by_checks, 2))
+    cost = f"{points(outcome.max_score)} less what the named mistakes cost"
+    return f"{cost}; the checks that pass come to {passed}" if outcome.is_priced else ""
 
 
 def measured(outcome: Outcome) -> str:
