@@ -129,6 +129,9 @@ def test_text_and_html_say_what_a_mistake_costs():
     wrong = Outcome("f", 1.0, 10.0, "graded", diagnosis=[Diagnosis("x", "It is late.", price=0.25)], by_prices=7.5)
     priced = wrong.credited("prices")
     for said in (outcome_text.as_text(priced), outcome_text.as_html(priced)):
-        assert "7.5 of 10 points, 10 less what the named mistakes cost; the checks that pass come to 1" in said and "\N{MINUS SIGN}2.5 of 10: It is late." in said
+        assert (
+            "7.5 of 10 points, 10 less what the named mistakes cost; the checks that pass come to 1" in said
+            and "\N{MINUS SIGN}2.5 of 10: It is late." in said
+        )
     for said in (outcome_text.as_text(wrong), outcome_text.as_html(wrong)):
         assert "1 of 10 points" in said and "alone" not in said and "of 10: It" not in said

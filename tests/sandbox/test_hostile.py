@@ -71,7 +71,7 @@ def family_of(attack, **_):
 
 
 ATTACK = pytest.mark.drawn(1, "attacks of each family but forging", by=name_of, each=family_of)
-FORGING = pytest.mark.drawn(20, "forgings", by=name_of)
+FORGING = pytest.mark.drawn(12, "forgings", by=name_of)
 LONG_FORGING = pytest.mark.slow("a right answer to compare with takes some ten seconds")
 
 
