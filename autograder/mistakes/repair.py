@@ -213,8 +213,14 @@ def _meant(uses: Sequence[Use], missing: Sequence[str], exercise: str) -> list[t
     if not 0 < len(missing) <= min(MOST_RENAMED, len(others)) or own & set(missing):
         return []
     alike = {(one, other): difflib.SequenceMatcher(None, one, other).ratio() for one in missing for other in others}
-    likest = sorted(sorted(others), key=lambda other: -max(alike[one, other] for one in missing))[:MOST_OTHERS]
-    pairs = [list(zip(missing, names, strict=True)) for names in itertools.permutations(likest, len(missing))]
+    methods = others & {name for node, name, _ in uses if isinstance(node, ast.FunctionDef)}
+    # of methods one alone: several could hold a guess each
+    likest_methods = {max(sorted(methods), key=lambda other: alike[one, other]) for one in missing if methods}
+    left = sorted((others - methods) | likest_methods)
+    likest = sorted(left, key=lambda other: -max(alike[one, other] for one in missing))
+    pairs = [
+        list(zip(missing, names, strict=True)) for names in itertools.permutations(likest[:MOST_OTHERS], len(missing))
+    ]
     scored = [(sum(alike[pair] for pair in each), {other: one for one, other in each}) for each in pairs]
     return sorted(scored, key=lambda choice: -choice[0])[:MOST_CHOICES]
 

@@ -71,3 +71,16 @@ def test_a_parameter_that_is_missing_is_no_other_name(grader):
     text = text.replace("self.out_proj(", "(")
     outcome = graded(grader, "MultiHeadAttention", text)
     assert not any("`drop`" in one.message for one in outcome.diagnosis) and outcome.score < outcome.max_score
+
+
+def test_methods_with_other_names_hold_no_table_of_guesses(grader):
+    right = right_answer("PagedCache")
+    head, _, body = right.partition("    def append(")
+    guess = "    def append_{}(self, text, keys, values):\n        return None\n\n"
+    guesses = "".join(guess.format(number) for number in range(5))
+    outcome = graded(
+        grader,
+        "PagedCache",
+        f"{head}{guesses}    def ppend(self, text, keys, values):\n        return 0\n\n    def zz({body}",
+    )
+    assert outcome.by_prices == 0 and not any("`zz`" in one.message for one in outcome.diagnosis)
