@@ -76,7 +76,9 @@ FORMS = {
 
 
 @FORM
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form", [f if f != "workers" else pytest.param(f, marks=pytest.mark.slow("three processes")) for f in FORMS]
+)
 def test_a_submission_is_graded_in_each_form(place, form):
     folder, arguments = FORMS[form]
     code, said = run(place / folder, *shlex.split(arguments))

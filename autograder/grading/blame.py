@@ -306,7 +306,8 @@ class Blame:
             except (Interrupted, Stopped):
                 return False
 
-        return slip.is_slip(edit, is_alike, passes)
+        asked = course.defined_in(right_answer(run.exercise)) if edit.kind in repair.FORMS else None
+        return slip.is_slip(edit, is_alike, passes, asked)
 
     def _is_alike(self, edited: Edited, run: ExerciseRun, text: str, check: str) -> bool:
         """Whether a check sees the same of another text of an answer."""

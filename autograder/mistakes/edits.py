@@ -354,7 +354,8 @@ def _statement(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
                 yield "operator", ast.AugAssign(node.target, op(), node.value)
     if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
         yield "results swapped", ast.Return(ast.Tuple(node.value.elts[::-1], ast.Load()))
-        yield from (("part of a result", ast.Return(value)) for value in node.value.elts)
+        if len(node.value.elts) == 2:  # of more, each could be a guess
+            yield from (("part of a result", ast.Return(value)) for value in node.value.elts)
     if isinstance(node, (ast.For, ast.While, ast.With)):
         yield "loop or block removed", _instead(node.body)
     yield "statement removed", ast.Pass()

@@ -62,12 +62,12 @@ CHANGES = {  # what an edit changes in the line, by its kind; if a part of it sh
     "refusal removed": "without the refusal that begins in this line",
     "statement removed": "without this line",
 }
-ORDER = "results swapped"
+ORDER, PART = "results swapped", "part of a result"
 RETURNED = "what this line returns"
 FORMS = {  # the same for an edit of what is returned, none of which changes what is computed
     ORDER: f"with the parts of {RETURNED} the other way round",
     "truth of a result": f"with `bool(…)` of {RETURNED}",
-    "part of a result": f"with one part alone of {RETURNED}",
+    PART: f"with one part alone of {RETURNED}",
     "result squeezed": f"without a dimension of size 1 in {RETURNED}",
     "result unsqueezed": f"with one more dimension, of size 1, in {RETURNED}",
     "result transposed": f"with two dimensions exchanged in {RETURNED}",
@@ -95,8 +95,11 @@ LACKS = re.compile(r"Your `[^`]*` has no parameter|The parameter `")  # how the 
 MISSING = re.compile(
     r"^Your `[^`]*` has no (?:parameters?|attribute) (`[\w.]+`(?:, `[\w.]+`)*)"
 )  # as these errors go on
-# names that are missing, names that may be meant, ways to match them that are tried, and characters of a name
-MOST_RENAMED, MOST_OTHERS, MOST_CHOICES, LONGEST_NAME = 4, 6, 12, 40
+MOST_RENAMED, LONGEST_NAME = 4, 40  # names that are missing, and characters of one
+READ_NAMES = {"vars", "dir", "locals", "getattr", "setattr", "hasattr", "delattr", "__dict__", "__getattr__", "inspect"}
+READ_NAMES |= {"__getattribute__", "__setattr__", "_parameters", "_modules", "_buffers", "add_module", "state_dict"}
+READ_NAMES |= {"register_parameter", "register_module", "named_parameters", "named_children", "named_modules", "sys"}
+READ_NAMES |= {"attrgetter", "methodcaller", "exec", "eval", "globals", "__slots__", "co_names", "traceback", "dis"}
 CERTAIN = 0.05  # how much more alike than others names are that are certainly meant: 1 is the same name
 INFINITIES = {"torch.inf", "math.inf"}
 
@@ -159,7 +162,7 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Itera
 
     def rank(edit: Edit) -> tuple[bool, int, int]:
         far = min((abs(edit.line - line) for line in lines), default=1)
-        return far > 0 and edit.kind not in FORMS, LATER.get(edit.kind.split()[-1], 0), far
+        return far > 0 and edit.kind != ORDER, LATER.get(edit.kind.split()[-1], 0), far
 
     forms = edits_in(tree, _forms_of_results) if any(OF_FORM.search(check.reason) for check in tried(run)[:1]) else ()
     edits = itertools.chain(renamed(text, run), made(text, itertools.chain(forms, sorted(every, key=rank))))
@@ -169,7 +172,12 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Itera
 def _forms_of_results(node: ast.AST, context: Context) -> Iterator[tuple[str, ast.AST]]:
     """What may stand in the place of what a function returns, or of one of several parts: the same in another form."""
     around = context.outer.parent if context.outer and isinstance(context.parent, ast.Tuple) else context.parent
-    if not isinstance(node, ast.expr) or isinstance(node, ast.Tuple) or not isinstance(around, ast.Return):
+    if not isinstance(node, ast.expr) or not isinstance(around, ast.Return):
+        return
+    if isinstance(node, ast.Tuple):
+        parts = [part for part in node.elts if not isinstance(part, ast.Constant)]
+        if len(parts) == 1 < len(node.elts):  # of more, each could be a guess
+            yield PART, parts[0]
         return
 
     def called(method: str, *numbers: int) -> ast.Call:
@@ -197,8 +205,10 @@ def renamed(text: str, run: ExerciseRun, is_certain: bool = False) -> list[Mutan
     """
     try:
         tree = ast.parse(text if len(text) <= MOST_TEXT else "")
+        if READ_NAMES & set(re.findall(r"\w+", text)):  # such code may do something else under another name
+            return []
         uses = list(_uses_of_own_names(tree))
-        choices = _meant(uses, missing_names(run), run.exercise)
+        choices = _meant(uses, _made_by_calls(tree), missing_names(run), run.exercise)
         if is_certain and len(choices) > 1 and choices[0][0] - choices[1][0] < CERTAIN:
             return []
         return [_with_names(Page(text), uses, instead) for _, instead in choices[: 1 if is_certain else None]]
@@ -206,23 +216,35 @@ def renamed(text: str, run: ExerciseRun, is_certain: bool = False) -> list[Mutan
         return []
 
 
-def _meant(uses: Sequence[Use], missing: Sequence[str], exercise: str) -> list[tuple[float, dict[str, str]]]:
-    """Which names may be meant by names of an answer's own: how much they are alike, and {own name: that one}."""
-    own = {name for _, name, is_defined in uses if is_defined and len(name) <= LONGEST_NAME}
-    others = own - {name for _, name, _ in _uses_of_own_names(ast.parse(right_answer(exercise)))}
-    if not 0 < len(missing) <= min(MOST_RENAMED, len(others)) or own & set(missing):
+def _made_by_calls(tree: ast.Module) -> set[str]:
+    """The attributes that calls have made, as they make layers and parameters."""
+    made = (node for node in ast.walk(tree) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
+    return {target.attr for node in made for target in node.targets if isinstance(target, ast.Attribute)}
+
+
+def _meant(
+    uses: Sequence[Use], made: set[str], missing: Sequence[str], exercise: str
+) -> list[tuple[float, dict[str, str]]]:
+    """Which names may be meant by names of an answer's own: how much they are alike, and {own name: that one}.
+
+    These are names of methods, and of attributes that calls have made. Only as many as are missing are looked at, those
+    that are most alike: of more, each could hold a guess.
+    """
+    defined = {name: node for node, name, is_defined in uses if is_defined and len(name) <= LONGEST_NAME}
+    own = {name for name, node in defined.items() if name in made or isinstance(node, ast.FunctionDef)}
+    right = {name for _, name, _ in _uses_of_own_names(ast.parse(right_answer(exercise)))}
+    others = sorted(own - right)
+    if (
+        not 0 < len(missing) <= min(MOST_RENAMED, len(others))
+        or defined.keys() & set(missing)
+        or not right.issuperset(missing)
+    ):
         return []
     alike = {(one, other): difflib.SequenceMatcher(None, one, other).ratio() for one in missing for other in others}
-    methods = others & {name for node, name, _ in uses if isinstance(node, ast.FunctionDef)}
-    # of methods one alone: several could hold a guess each
-    likest_methods = {max(sorted(methods), key=lambda other: alike[one, other]) for one in missing if methods}
-    left = sorted((others - methods) | likest_methods)
-    likest = sorted(left, key=lambda other: -max(alike[one, other] for one in missing))
-    pairs = [
-        list(zip(missing, names, strict=True)) for names in itertools.permutations(likest[:MOST_OTHERS], len(missing))
-    ]
+    likest = sorted(others, key=lambda other: -max(alike[one, other] for one in missing))[: len(missing)]
+    pairs = [list(zip(missing, names, strict=True)) for names in itertools.permutations(likest)]
     scored = [(sum(alike[pair] for pair in each), {other: one for one, other in each}) for each in pairs]
-    return sorted(scored, key=lambda choice: -choice[0])[:MOST_CHOICES]
+    return sorted(scored, key=lambda choice: -choice[0])
 
 
 def _with_names(page: Page, uses: Sequence[Use], instead: Mapping[str, str]) -> Mutant:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -54,12 +54,18 @@ class Part:
     inside: list[Part]
 
 
-def is_slip(edit: Mutant, is_alike: Callable[[str], bool], passes: Callable[[str], bool]) -> bool:
+def is_slip(
+    edit: Mutant,
+    is_alike: Callable[[str], bool],
+    passes: Callable[[str], bool],
+    asked: Collection[str] | None = None,
+) -> bool:
     """Whether an edit that makes an answer right undoes a slip of the hand, and does not pick one of many answers.
 
     `is_alike` tells whether the checks that the answer failed see the same of another text, `passes` whether another
     text passes them. An edit is a guess if it changes random numbers, or one of many statements that are alike, or if
-    the edited answer needs what was passed by before.
+    the edited answer needs what was passed by before. If it changes only how a result is given, it needs nothing that
+    did not run before, but for other functions that are `asked` for.
     """
     page = Page(edit.original)
     tree = ast.parse(page.text)
@@ -69,6 +75,11 @@ def is_slip(edit: Mutant, is_alike: Callable[[str], bool], passes: Callable[[str
     dead = never_ran.of(Parts(page).below(tree), lambda part: part.stop)
     if not _is_inside(edit, dead) and passes(_edited(page, edit, dead)):
         return True
+    if asked is not None:
+        others = [page.span(node) for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in asked]
+        others = [(start, end) for start, end in others if not start <= edit.span[0] < end]
+        dead = [part for part in dead if not any(start <= part.stop.start < end for start, end in others if part.stop)]
+        return not _is_inside(edit, dead) and passes(_edited(page, edit, dead))
     decided = [part for part in dead if part.decision]
     unreached = never_ran.of(decided, lambda part: part.decision, goes_in=False)
     passed_by = [part for part in decided if part not in unreached]

@@ -73,14 +73,47 @@ def test_a_parameter_that_is_missing_is_no_other_name(grader):
     assert not any("`drop`" in one.message for one in outcome.diagnosis) and outcome.score < outcome.max_score
 
 
-def test_methods_with_other_names_hold_no_table_of_guesses(grader):
-    right = right_answer("PagedCache")
-    head, _, body = right.partition("    def append(")
-    guess = "    def append_{}(self, text, keys, values):\n        return None\n\n"
-    guesses = "".join(guess.format(number) for number in range(5))
-    outcome = graded(
-        grader,
-        "PagedCache",
-        f"{head}{guesses}    def ppend(self, text, keys, values):\n        return 0\n\n    def zz({body}",
+PAGED = right_answer("PagedCache").replace("    def append(self, ", "    def _right(self, unused, ")
+INIT = "self.keys = self.values = None"
+GUESSES = {
+    "methods": right_answer("PagedCache").replace(
+        "    def append(",
+        "    def ppend(self, text, keys, values):\n        return 0\n\n"
+        + "".join(f"    def append_{n}(self, text, keys, values):\n        return None\n\n" for n in range(5))
+        + "    def zz(",
+    ),
+    "functions in attributes": PAGED.replace(
+        INIT,
+        f"""{INIT}
+        self.append1 = lambda text, keys, values: None
+        self.append2 = lambda text, keys, values: self._right(0, text, values, keys)
+        self.append3 = lambda text, keys, values: self._right(0, text, keys, values)""",
+        1,
+    ),
+    "names that are read": PAGED.replace(
+        INIT,
+        f"""{INIT}
+        self.a1 = self.a2 = 0
+        guesses = [lambda t, k, v: None, lambda t, k, v: self._right(0, t, k, v)]
+        for number, name in enumerate([n for n in vars(self) if n[0] == "a"]):
+            setattr(self, name, guesses[number])""",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("text", GUESSES.values(), ids=GUESSES)
+def test_names_hold_no_table_of_guesses(grader, text):
+    assert graded(grader, "PagedCache", text).by_prices == 0
+
+
+def test_the_name_of_a_class_is_no_message(grader):
+    text = (
+        right_answer("RMSNorm")
+        .replace("self.weight", "self.gain")
+        .replace("self.eps = eps", "self.eps, self.mode = eps, 0")
     )
-    assert outcome.by_prices == 0 and not any("`zz`" in one.message for one in outcome.diagnosis)
+    text = text.replace("+ self.eps)", "+ (self.eps if hasattr(self, 'zz') else 1000 * self.eps))")
+    text += '\nRMSNorm.__name__ = "X` has no attribute `zz`, `weight"\n'
+    outcome = graded(grader, "RMSNorm", text)
+    assert outcome.by_prices == 0 and not any("`zz`" in check.message for check in outcome.checks)

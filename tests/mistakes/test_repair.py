@@ -82,6 +82,31 @@ def test_another_form_of_what_is_returned_is_one_slip(grader, tmp_path, exercise
     assert outcome.by_prices == pytest.approx((1 - PRICES["values"]) * outcome.max_score)
 
 
+BY_FORM = """def scaled_self_attention(x):
+    if x.dim() != 3:
+        raise ValueError("wrong")
+    k = x.shape[-1]
+    s = x @ x.transpose(-2, -1)
+    guesses = {(1, 2): s.softmax(-1) @ x, (2, 3): (s / k).softmax(-1) @ x, (0, 1): (s / k**0.5).softmax(-1) @ x}
+    y = s.softmax(-1)[None] @ x
+    y.transpose = lambda a, b: guesses[a, b]
+    return y
+"""
+BY_PART = """def scaled_self_attention(x):
+    if x.dim() != 3:
+        raise ValueError("wrong")
+    k = x.shape[-1]
+    s = x @ x.transpose(-2, -1)
+    return (s / k).softmax(-1) @ x, s.softmax(-1) @ x, (s / k**0.5).softmax(-1) @ x, (s / k**0.5).softmax(-2) @ x
+"""
+
+
+@pytest.mark.parametrize("text", [BY_FORM, BY_PART], ids=["a method of the result", "parts"])
+def test_no_form_of_what_is_returned_picks_a_guess(grader, tmp_path, text):
+    outcome = outcome_of(grader, tmp_path, text, "scaled_self_attention")
+    assert not any(one.has_price for one in outcome.diagnosis), outcome
+
+
 @pytest.mark.parametrize("form", desk_levels.TABLES)
 def test_a_table_of_guesses_gets_no_more_than_its_first_one_and_no_line_is_quoted(grader, tmp_path, form):
     """Of 64 answers in one, an edit of one line would pick the right one."""

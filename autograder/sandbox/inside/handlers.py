@@ -638,7 +638,9 @@ def _same_objects(one: dict[str, torch.nn.Parameter], other: dict[str, torch.nn.
 
 
 def _class_of(value: object) -> str:
-    return type(value).__name__[:100]
+    """The name of its class; the submission's code may have put any text there, with other names in it."""
+    name = type(value).__name__
+    return name[:100] if name.isidentifier() else "object"
 
 
 def _lacks(module: torch.nn.Module, names: list[str]) -> Unusable:

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 import torch
+import torch._compile
 import torch.nn.init
 import torch.nn.modules.module
 import torch.overrides
@@ -493,11 +494,9 @@ def _is_torchs_own(was: object, means: object) -> bool:
     """
     if issubclass(type(means), types.ModuleType):
         return was is MISSING or type(was) is no_dynamo.StandIn
-    return (
-        type(means) is types.FunctionType
-        and str(means.__globals__.get("__name__")).startswith(("torch._compile", f"{no_dynamo.NAME}."))
-        and vars(means).get("__wrapped__") is was
-    )
+    if type(means) is not types.FunctionType or means.__code__ is not UNCOMPILED:
+        return False
+    return any(not _is_empty(cell) and cell.cell_contents is was for cell in means.__closure__ or ())
 
 
 def _saved_by() -> object:
@@ -617,6 +616,7 @@ def _files() -> object:
         return None
 
 
+UNCOMPILED = torch._compile._disable_dynamo(lambda: None).__code__  # of what torch wraps functions in by itself
 dict_of_class: Callable[[type], Any] = type.__dict__["__dict__"].__get__  # a metaclass may show another one
 LIBRARIES = (
     *(torch, torch.nn, torch.nn.functional, torch.nn.init, torch.linalg, torch.special, torch.fft, torch.functional),
