@@ -20,6 +20,7 @@ from autograder.submission.read import read_file
 from autograder.verdict import FULL
 
 FORM = pytest.mark.drawn(1, "forms of each command that starts pytest", each="test")
+THREE = pytest.mark.slow("three processes of pytest start")
 
 SOFTMAX = "autograder/exercises/softmax"
 SOLUTIONS = ROOT / "solutions" / "01_self_attention" / "01_self_attention.ipynb"
@@ -76,9 +77,7 @@ FORMS = {
 
 
 @FORM
-@pytest.mark.parametrize(
-    "form", [f if f != "workers" else pytest.param(f, marks=pytest.mark.slow("three processes")) for f in FORMS]
-)
+@pytest.mark.parametrize("form", [pytest.param(form, marks=THREE if form == "workers" else ()) for form in FORMS])
 def test_a_submission_is_graded_in_each_form(place, form):
     folder, arguments = FORMS[form]
     code, said = run(place / folder, *shlex.split(arguments))
@@ -148,9 +147,7 @@ def test_what_cannot_be_graded_is_a_sentence(place, arguments, sentence):
     assert "Traceback" not in said and "passed" not in said
 
 
-@pytest.mark.parametrize(
-    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow("three processes of pytest start"))]
-)
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=THREE)])
 def test_a_file_with_nothing_of_what_was_asked_is_no_success(place, workers):
     """A test that is skipped would be one: the file is another lesson's, or the folder was mistyped."""
     (place / "other.py").write_text("def rescaled(x):\n    return x\n")

@@ -253,10 +253,10 @@ class Blame:
                 text, first = edited.text, repair.tried(run)[0].name
                 is_alike = functools.partial(self._is_alike, edited, run, check=first)
                 edit = self._first_that_passes(edited, run, first, repair.tries(text, run, is_alike))
-                if edit is None:
-                    return self._wrong_but_for_names(workspace, run, text)
-                if edit.kind != repair.NAMES and not self._is_slip(edited, run, edit):
+                if edit and edit.kind != repair.NAMES and not self._is_slip(edited, run, edit):
                     return []
+            if edit is None:
+                return self._wrong_but_for_names(workspace, run, text)
             with workspace.with_texts(run.exercise, {run.exercise: edit.source}) as alone:
                 if self._passes(alone, run):
                     workspace.edited[run.exercise] = edit.source

@@ -20,7 +20,7 @@ from .. import course
 from ..verdict import CATEGORIES, Check, Outcome, Verdict
 from . import lesson as lessons
 from .gradebook_marks import GradedNotebook, Mark, duration
-from .outcome_text import NOT_STARTED, by_checks_alone, code_spans, failures, measured, name_of, points, said_of
+from .outcome_text import NOT_STARTED, code_spans, failures, how_scored, measured, name_of, points, said_of
 from .pages import environment
 
 NOT_ANSWERED = "no answer"
@@ -256,7 +256,7 @@ def _add_outcome(part: Part, outcome: Outcome) -> None:
         return
     part.mistakes = [(said_of(named, outcome), named.line) for named in outcome.diagnosis]
     found = f"measured: {measured(outcome)}" if outcome.measured else ""
-    part.notes += filter(None, [by_checks_alone(outcome), found])
+    part.notes += filter(None, [how_scored(outcome), found])
     part.reason, part.later = outcome.message, outcome.notes
     failed = failures(outcome.checks)
     if len(failed) == 1 and failed[0].heading and len(failed[0].checks) == len(outcome.checks):

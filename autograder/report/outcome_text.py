@@ -45,7 +45,7 @@ def said_of(mistake: Diagnosis, outcome: Outcome) -> str:
     return f"−{lost} of {points(outcome.max_score)}: {mistake.message}" if is_paid else mistake.message
 
 
-def by_checks_alone(outcome: Outcome) -> str:
+def how_scored(outcome: Outcome) -> str:
     """Where a score comes from that is not that of the checks alone, in words; else ""."""
     passed = points(round(outcome.by_checks, 2))
     cost = f"{points(outcome.max_score)} less what the named mistakes cost"
@@ -62,7 +62,7 @@ def as_text(outcome: Outcome) -> str:
     heading = f"{outcome.exercise or 'submission'}: {points(outcome.score)} of {points(outcome.max_score)} points"
     if outcome.not_started:
         return f"{heading}, {NOT_STARTED}"
-    lines = [", ".join(filter(None, [heading, by_checks_alone(outcome)]))]
+    lines = [", ".join(filter(None, [heading, how_scored(outcome)]))]
     if outcome.message:
         lines.append(f"  {STATUS[outcome.status]}: {outcome.message}")
     if outcome.measured:
@@ -91,7 +91,7 @@ def as_html(outcome: Outcome) -> str:
     heading = f"{points(outcome.score)} of {points(outcome.max_score)} points"
     if outcome.not_started:
         heading += f", {NOT_STARTED}"
-    if alone := by_checks_alone(outcome):
+    if alone := how_scored(outcome):
         heading += f", {alone}"
     parts = [f"<div><strong>{escape(outcome.exercise)}: {heading}</strong></div>"]
     if outcome.not_started:

@@ -185,4 +185,4 @@ def test_what_a_mistake_costs_is_said_where_prices_decide_and_there_alone():
     assert "6 of 10 points" in said and "\N{MINUS SIGN}4 of 10: The softmax runs over the queries." in said
     assert "the checks that pass come to 1" in said
     before = words(page(wrong))
-    assert "1 of 10 points" in before and "of 10: The" not in before and "alone" not in before
+    assert "1 of 10 points" in before and "of 10: The" not in before and "less what" not in before

@@ -134,4 +134,4 @@ def test_text_and_html_say_what_a_mistake_costs():
             and "\N{MINUS SIGN}2.5 of 10: It is late." in said
         )
     for said in (outcome_text.as_text(wrong), outcome_text.as_html(wrong)):
-        assert "1 of 10 points" in said and "alone" not in said and "of 10: It" not in said
+        assert "1 of 10 points" in said and "less what" not in said and "of 10: It" not in said

@@ -289,7 +289,4 @@ mistake(
     RANK,
     {'raise ValueError(f"expected a batch': 'raise TypeError(f"expected a batch'},
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))
+BANK.share(roles.of(BANK))

@@ -49,7 +49,4 @@ BANK.share(cross.RETURNED | attention.CONSTRUCTOR)
 BANK.variant("nothing-left-is-nan", **cross.NAN_BY_ADDING)
 BANK.variant("context-mask-inverted", HIDE=cross.FILLED_INVERTED)
 mistake("input-added", attention.SHARED["input-added"].says, RETURN="return found + x")
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))
+BANK.share(roles.of(BANK))

@@ -104,7 +104,4 @@ mistake(
     "A triangle of 0 and 1 is still added to the scores: take the mask out, and all that comes of it.",
     WEIGH="wei = wei + torch.tril(torch.ones_like(wei))\n        {WEIGH}",
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))
+BANK.share(roles.of(BANK))

@@ -288,7 +288,4 @@ mistake(
     says("input-changed", X="x"),
     SIZES="{SIZES}\n        x = x if x.requires_grad else x.mul_(2) / 2",
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))
+BANK.share(roles.of(BANK))

@@ -571,7 +571,4 @@ BANK.share(
     "masked-in-training-only",
     "masked-in-eval-only",
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))
+BANK.share(roles.of(BANK))

@@ -145,7 +145,4 @@ mistake(
     {'raise ValueError(f"expected a batch': 'raise TypeError(f"expected a batch'},
 )
 BANK.share(attention.SHARED, "output-projection-added")
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))
+BANK.share(roles.of(BANK))

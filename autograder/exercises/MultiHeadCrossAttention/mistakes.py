@@ -49,7 +49,4 @@ mistake(
 BANK.share(cross.OF_HEADS | cross.RETURNED | attention.CONSTRUCTOR)
 BANK.variant("nothing-left-is-nan", **cross.NAN_BY_ADDING)
 BANK.variant("context-mask-inverted", HIDE=cross.FILLED_INVERTED)
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))
+BANK.share(roles.of(BANK))

@@ -138,7 +138,4 @@ BANK.share(
     originals={"fast-head-index": "001"},
 )
 BANK.share(family.WRITTEN_OUT)
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))
+BANK.share(roles.of(BANK))

@@ -126,7 +126,4 @@ mistake(
     END="({END}).squeeze(0)",
 )
 BANK.share(attention.SHARED, "output-projection-added")
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))
+BANK.share(roles.of(BANK))

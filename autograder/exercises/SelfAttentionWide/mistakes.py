@@ -81,7 +81,4 @@ mistake(
 
 BANK.share(family.WIDE | attention.HEADS | attention.NO_BIASES)
 BANK.share(family.WIDE_WRITTEN_OUT)
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))
+BANK.share(roles.of(BANK))

@@ -123,7 +123,4 @@ mistake(
     "The shape is taken apart into three sizes, and one sequence (t, k) has only two (ValueError).",
     CHECK="b, t, k = x.shape",
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK) | roles.from_others(BANK))
+BANK.share(roles.of(BANK))

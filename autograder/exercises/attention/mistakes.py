@@ -437,7 +437,4 @@ mistake(
     price=ALL,
     RETURN="weights @ value, weights",
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.of(BANK))

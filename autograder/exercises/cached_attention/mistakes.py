@@ -240,7 +240,4 @@ mistake(
     says("asserted", WHAT="A call with more queries than keys"),
     {'if t > s:\n        raise ValueError(f"{t} queries can\'t be the last of {s} places")': "assert t <= s"},
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.of(BANK))

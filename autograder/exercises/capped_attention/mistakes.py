@@ -260,7 +260,4 @@ mistake(
     says("fixed-dimensions", DIMS="2, 3", MANY="two leading dimensions"),
     PRODUCT="query @ key.transpose(2, 3)",
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.of(BANK))

@@ -283,7 +283,4 @@ mistake(
     "In `delta_rule_at_once` the matrix is cut out of the graph, so keys and beta get wrong gradients.",
     RIGHT_SIDE="lower.detach(), shares * value,",
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.of(BANK))

@@ -1,6 +1,6 @@
 """Mistakes by role, made from the right answer itself: queries, keys or values stand in each other's place.
 
-Which layers of a class, or which arguments of a function, have these roles is told by their names.
+The names of a class's layers, or of a function's arguments, say which role each has.
 """
 
 from __future__ import annotations
@@ -22,60 +22,41 @@ ROLES = {
 }
 
 
-def exchanged(bank: Bank) -> dict[str, Shared]:
-    """Two roles that have changed places, for each two of the three, for `Bank.share`: add these last.
+def of(bank: Bank) -> dict[str, Shared]:
+    """Two roles that have changed places, and of a class one that another's layer makes: for `Bank.share`, at the end.
 
-    Queries and keys are left out where the bank has the scores transposed, which mostly gives the same.
-
-    Of a class the layers are exchanged wherever they are used, of a function the arguments. Raises CourseError if the
-    right answer has no class or function of the exercise's name in which all three roles are told by names.
+    Left out is what the bank has under this name, and what mostly gives the same: queries and keys exchanged where it
+    has the scores transposed, values made as keys where it has keys as values. Raises CourseError if the right answer
+    does not name all three roles.
     """
-    answer = _answer_of(bank)
-    if isinstance(answer, ast.ClassDef):
-        names = _by_role({use.attr for use in _layers_used(answer)})
-    else:
-        names = _by_role({argument.arg for argument in answer.args.args})
-    if len(names) < len(ROLES):
-        raise CourseError(f"{bank.exercise}: names tell only these roles: {', '.join(names) or 'none'}")
-    made = {}
-    for one, other in itertools.combinations(ROLES, 2):
-        if (one, other) == ("queries", "keys") and "query-and-key-swapped" in bank:
-            continue
-        pair = names[one], names[other]
-        if isinstance(answer, ast.ClassDef):
-            edits = _layers_replaced(bank.right, answer, dict(zip(pair, reversed(pair), strict=True)))
-        else:
-            edits = _arguments_exchanged(bank.right, answer, pair)
-        made[f"{one}-and-{other}-exchanged"] = shared(
-            says(f"{one}-and-{other}-exchanged", ONE=pair[0], OTHER=pair[1]), edits, price=PRICES["values"]
-        )
-    return made
-
-
-def from_others(bank: Bank) -> dict[str, Shared]:
-    """A role whose layer makes another one as well, for each two that the bank does not have yet, for `Bank.share`."""
-    answer = _answer_of(bank)
-    assert isinstance(answer, ast.ClassDef)
-    names = _by_role({use.attr for use in _layers_used(answer)})
-    return {
-        f"{role}-from-{other}": shared(
-            says(f"{role}-from-{other}", ROLE=role, OTHER=names[other]),
-            _layers_replaced(bank.right, answer, {names[role]: names[other]}),
-            price=PRICES["values"],
-        )
-        for role, other in itertools.permutations(ROLES, 2)
-        if not {f"{role}-from-{other}", f"{other}-as-{role}"} & bank.keys()
-    }
-
-
-def _answer_of(bank: Bank) -> ast.ClassDef | ast.FunctionDef:
-    """The class or function that the exercise is about."""
     (answer,) = (
         node
         for node in ast.parse(bank.right).body
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == bank.exercise
     )
-    return answer
+    if isinstance(answer, ast.ClassDef):
+        names = _by_role({use.attr for use in _layers_used(answer)})
+    else:
+        names = _by_role({argument.arg for argument in answer.args.args})
+    if len(names) < len(ROLES):
+        raise CourseError(f"{bank.exercise}: its names show only these roles: {', '.join(names) or 'none'}")
+    made: dict[str, Shared] = {}
+
+    def add(id: str, instead: Mapping[str, str], **words: str) -> None:
+        if isinstance(answer, ast.ClassDef):
+            edits = _layers_replaced(bank.right, answer, instead)
+        else:
+            edits = _arguments_replaced(bank.right, answer, instead)
+        made[id] = shared(says(id, **words), edits, price=PRICES["values"])
+
+    for role, other in itertools.combinations(ROLES, 2):
+        one, two = names[role], names[other]
+        if (role, other) != ("queries", "keys") or "query-and-key-swapped" not in bank:
+            add(f"{role}-and-{other}-exchanged", {one: two, two: one}, ONE=one, OTHER=two)
+    for role, other in itertools.permutations(ROLES, 2) if isinstance(answer, ast.ClassDef) else ():
+        if not {f"{role}-from-{other}", f"{other}-as-{role}"} & bank.keys():
+            add(f"{role}-from-{other}", {names[role]: names[other]}, ROLE=role, OTHER=names[other])
+    return made
 
 
 def _by_role(names: set[str]) -> dict[str, str]:
@@ -115,15 +96,14 @@ def _end_of(node: ast.expr) -> tuple[int, int]:
     return node.end_lineno - 1, node.end_col_offset
 
 
-def _arguments_exchanged(text: str, answer: ast.FunctionDef, pair: tuple[str, str]) -> dict[str, str]:
-    """An edit by which a function exchanges two arguments before all else."""
+def _arguments_replaced(text: str, answer: ast.FunctionDef, instead: Mapping[str, str]) -> dict[str, str]:
+    """An edit by which a function takes some arguments for others before all else."""
     is_documented = ast.get_docstring(answer) is not None
     body = answer.body[is_documented:]
     lines = text.splitlines(keepends=True)
     number = body[0].lineno - 1
     first = _first_of_unique(lines, number)
-    indent = " " * body[0].col_offset
-    line = f"{indent}{pair[0]}, {pair[1]} = {pair[1]}, {pair[0]}\n"
+    line = f"{' ' * body[0].col_offset}{', '.join(instead)} = {', '.join(instead.values())}\n"
     return {"".join(lines[first : number + 1]): "".join([*lines[first:number], line, lines[number]])}
 
 

@@ -391,7 +391,4 @@ mistake(
     says("input-changed", X="value"),
     WIDE="value.detach().mul_(1.01)\n        {WIDE}",
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.of(BANK))

@@ -239,7 +239,4 @@ mistake(
     "The index scores are changed in place, though whoever called still needs them: make a new tensor.",
     VISIBLE="index_scores.masked_fill_(~past, -1e4)",
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.of(BANK))

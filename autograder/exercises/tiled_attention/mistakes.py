@@ -396,7 +396,4 @@ mistake(
     "The queries are scaled in place (`*=`, `mul_`), and whoever gave them still needs them: make a new tensor.",
     ROWS="q = q if q.requires_grad else q.mul_(2) / 2\n    {ROWS}",
 )
-
-# --- roles -----------------------------------------------------------------------------------------
-
-BANK.share(roles.exchanged(BANK))
+BANK.share(roles.of(BANK))
