@@ -8,7 +8,7 @@ import pytest
 import sample
 import together
 from conftest import ROOT
-from lessons import lesson, one_lesson
+from lessons import LONG, lesson, one_lesson
 
 from autograder import course
 
@@ -88,6 +88,15 @@ def test_what_has_changed_is_tested_as_a_whole(seeded, monkeypatch):
     assert seeded.of("softmax", BANK) == BANK
     chosen = " ".join(item.nodeid for item in seeded.chosen(LESSONS))
     assert "lesson_01" in chosen and "lesson_02" in chosen
+
+
+def test_what_takes_too_long_is_drawn_only_where_it_has_changed(seeded, monkeypatch):
+    long = [Item(f"tests/lessons/test_lesson_{n}.py::test_x", lesson(n)) for n in LONG]
+    for seed in "abcdef":
+        monkeypatch.setenv(sample.SEED, seed)
+        assert not set(seeded.chosen([*LESSONS, *long])) & set(long)
+    monkeypatch.setattr(sample, "changed", lambda: frozenset(LONG))
+    assert set(seeded.chosen([*LESSONS, *long])) >= set(long)
 
 
 def test_what_failed_at_night_is_in_every_sample(seeded, monkeypatch):

@@ -112,6 +112,7 @@ def test_the_originals_lose_and_hear_why(grader):
     assert [d.id for d in results["MultiHeadSelfAttention"].diagnosis] == ["original-001"]
 
 
+@pytest.mark.slow
 def test_wide_heads_crash_by_crash(grader, tmp_path):
     """Original 000, mended one crash after the other: the feedback names the next defect each time."""
     cells = json.loads((ROOT / "source" / NAME / f"{NAME}.ipynb").read_text())["cells"]
@@ -188,6 +189,7 @@ def test_what_is_wrong_with_a_head_of_its_own_is_paid_here(grader, old, new, pri
 EXERCISES = [e.name for e in course.assignments(ROOT)[NAME].exercises]
 
 
+@pytest.mark.drawn(3, "exercises of many heads in the sandbox")
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_right_answers_pass_in_the_sandbox(grader, exercise):
     for path in sorted((HONEST / exercise / "answers").glob("*.py")):

@@ -34,6 +34,7 @@ OTHERWISE = [
 ]
 
 
+@pytest.mark.drawn(3, "answers with other names")
 @pytest.mark.parametrize("exercise, names", OTHERWISE, ids=[f"{e}-{'-'.join(n.values())}" for e, n in OTHERWISE])
 def test_other_names_are_quoted_and_cost_little(grader, exercise, names):
     outcome = outcome_of(grader, exercise, **names)
@@ -102,6 +103,7 @@ GUESSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", GUESSES.values(), ids=GUESSES)
 def test_names_hold_no_table_of_guesses(grader, text):
     assert graded(grader, "PagedCache", text).by_prices == 0

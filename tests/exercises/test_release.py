@@ -24,7 +24,9 @@ from autograder.nbgrader import diagrams, for_students
 from autograder.nbgrader.releasing import MAY_RAISE
 from autograder.nbgrader.runs import NbgraderCourse
 
-SOME = pytest.mark.drawn(1, "lessons that are built, and graded as released and solved", by=lambda name, **_: name[:2])
+SOME = pytest.mark.drawn(
+    1, "lessons that are built, and graded as released and solved", by=lambda name, **_: name[:2], never=("12",)
+)  # the last one trains a model
 
 ASSIGNMENTS = sorted(course.assignments(ROOT))
 

@@ -4,6 +4,7 @@ import ast
 import functools
 import itertools
 import math
+import re
 import time
 from fractions import Fraction
 
@@ -96,8 +97,9 @@ def with_roots_in_float32(text):
 ROOTED = [
     pytest.param(name, text, id=f"{name}/{path.stem}")
     for name, path in ANSWERS
-    if (text := with_roots_in_float32(path.read_text(encoding="utf-8")))
-    and course.exercises(ROOT)[name].assignment < "06"
+    if course.exercises(ROOT)[name].assignment < "06"
+    and re.search(r"\*\*|sqrt", answer := path.read_text(encoding="utf-8"))  # most have none, and need no parsing
+    and (text := with_roots_in_float32(answer))
     and not hasattr(course.module_of(name, "checks"), "NO_TENSORS")  # a plain number has no dtype to be kept
 ]
 

@@ -107,6 +107,7 @@ def test_no_form_of_what_is_returned_picks_a_guess(grader, tmp_path, text):
     assert not any(one.has_price for one in outcome.diagnosis), outcome
 
 
+@pytest.mark.drawn(1, "tables of guesses")
 @pytest.mark.parametrize("form", desk_levels.TABLES)
 def test_a_table_of_guesses_gets_no_more_than_its_first_one_and_no_line_is_quoted(grader, tmp_path, form):
     """Of 64 answers in one, an edit of one line would pick the right one."""

@@ -67,6 +67,7 @@ def test_they_are_what_is_installed():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.drawn(1, "parts of nbgrader that have changed")
 @pytest.mark.parametrize("change", ["del base.BaseConverter._format_dest", "base.find_all_files = lambda path: []"])
 def test_an_nbgrader_that_has_changed_ends_the_program_in_one_sentence(change, tmp_path):
     """Also nbgrader's own: an error in its configuration it would log, and then grade without a sandbox."""

@@ -213,6 +213,7 @@ def test_it_is_released_for_the_kernel_that_every_student_has(place, editor):
     assert found(place) == []
 
 
+@pytest.mark.drawn(1, "encodings of a source")
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_a_source_is_read_as_editors_save_it(place, encoding):
     """nbgrader itself cannot read it: the build writes it as JupyterLab would."""

@@ -34,11 +34,12 @@ SEED = "SAMPLE_SEED"
 
 
 class Pot(NamedTuple):
-    """What `many` topics are drawn from; `says` is the plural of a topic."""
+    """What `many` topics are drawn from; `says` is the plural of a topic, and `never` those that are not drawn."""
 
     many: int
     says: str
     family: str
+    never: frozenset[str] = frozenset()
 
 
 def draw_of(item: pytest.Item) -> tuple[Pot, str] | None:
@@ -46,7 +47,8 @@ def draw_of(item: pytest.Item) -> tuple[Pot, str] | None:
 
     By its mark `drawn(many, says, by=…, each=…)`: `by` names the parameter of the test that is its topic, by default
     each test is one of its own, of which `many` are drawn of each file. `each` names what they are drawn of else, a
-    parameter or "test"; either may be a function of all parameters.
+    parameter or "test"; either may be a function of all parameters. `never` names topics that take too long: they are
+    in the sample only where they have changed.
     """
     if not (mark := item.get_closest_marker("drawn")):
         return None
@@ -59,7 +61,7 @@ def draw_of(item: pytest.Item) -> tuple[Pot, str] | None:
 
     by = mark.kwargs.get("by", "itself")
     each = mark.kwargs.get("each", "file" if by == "itself" else "all")
-    return Pot(*mark.args, value(each)), value(by)
+    return Pot(*mark.args, value(each), frozenset(mark.kwargs.get("never", ()))), value(by)
 
 
 # marks of several files, of each of which so many tests are drawn
@@ -188,7 +190,10 @@ class Sample:
         for pot, topic in filter(None, draws.values()):
             topics[pot].add(topic)
         wanted = {
-            pot: {*drawn(names, pot.many, pot.says + pot.family), *(names & (changed() | ALWAYS.get(pot.says, set())))}
+            pot: {
+                *drawn(names - pot.never, pot.many, pot.says + pot.family),
+                *(names & (changed() | ALWAYS.get(pot.says, set()))),
+            }
             for pot, names in topics.items()
         }
         return [item for item, draw in draws.items() if draw is None or draw[1] in wanted[draw[0]]]
