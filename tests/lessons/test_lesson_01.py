@@ -135,8 +135,8 @@ def test_one_layer_cannot_tell_the_animal_from_the_street_and_two_can(ran):
     assert leaning(tired, 1) == pytest.approx(leaning(wide, 1))
     assert abs(leaning(tired, 2) - leaning(wide, 2)) > 0.1
     assert ran.says(
-        "This riddle takes two layers that look both ways",
-        "in the first, *it* finds *tired* or *wide*; in the second, it can choose",
+        "By attention alone, this riddle takes two layers",
+        "in the first, *it* picks up *tired* or *wide*; in the second, it uses that to choose",
     )
 
 

@@ -136,8 +136,8 @@ mistake(
 )
 mistake(
     "parameters-replaced-with-care",
-    "The parameters are new objects, though with the right dtype: an optimiser which holds the old ones trains nothing."
-    " Copy into them with `copy_`.",
+    "The parameters are new objects, so an optimiser that holds the old ones trains nothing, even where their dtype is"
+    " right: copy into them with `copy_`.",
     WRITE_WEIGHT="layer.weight = nn.Parameter(weight.detach().clone().to(layer.weight), layer.weight.requires_grad)",
     WRITE_BIAS="layer.bias = nn.Parameter({BIAS}.detach().clone().to(layer.bias), layer.bias.requires_grad)",
 )
