@@ -135,7 +135,8 @@ def test_what_asks_before_it_tells_folds_the_answer(name):
                 assert "**True?**" in quote and quote.strip().count("\n") == 0, f"{id} answers {quote}"
         assert "What you see when you run it" not in text
         if "**What is wrong?**" in text:
-            assert len(re.findall(r"<summary>Symptom \d: ", text)) > 1 and "open no symptom (*hard*)" in without_folds(text)
+            assert len(re.findall(r"<summary>Symptom \d: ", text)) > 1
+            assert "open no symptom (*hard*)" in without_folds(text)
         assert "**Predict" not in text or "\n> **Predict" in without_folds(text)
 
 
