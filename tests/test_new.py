@@ -259,7 +259,7 @@ def test_without_a_course_the_machine_alone_is_looked_at(tmp_path, monkeypatch, 
     assert main("doctor", "02") == 2 and capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it starts commands on a machine that lacks something")
 def test_a_machine_without_sandbox_is_told_what_it_lacks(monkeypatch):
     from autograder.sandbox import jail
     from autograder.sandbox.inside import lockdown

@@ -114,8 +114,7 @@ def test_some_of_the_checks_are_run_or_listed(place):
     assert code == 0 and said.count("checks.py::test_") == 2, said
 
 
-@pytest.mark.slow
-@FORM
+@pytest.mark.slow("it starts pytest, as others here do")
 @pytest.mark.parametrize("how", ["", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "-p no:autograder_pytest"])
 def test_the_kits_checks_need_no_plugin_that_pytest_finds(tmp_path, how):
     """So they run where plugins are not loaded, too, and not only from the course's folder."""
@@ -148,8 +147,8 @@ def test_what_cannot_be_graded_is_a_sentence(place, arguments, sentence):
     assert "Traceback" not in said and "passed" not in said
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=THREE)])
+@pytest.mark.slow("it starts pytest, as others here do")
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_a_file_with_nothing_of_what_was_asked_is_no_success(place, workers):
     """A test that is skipped would be one: the file is another lesson's, or the folder was mistyped."""
     (place / "other.py").write_text("def rescaled(x):\n    return x\n")
@@ -164,7 +163,7 @@ def test_a_file_with_a_part_of_what_was_asked_is_graded_on_that(place):
     assert code == 1 and f"{place}/mine.py does not define Head: not graded." in said, said
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it starts pytest, as others here do")
 def test_an_exercise_that_its_own_lesson_lacks_fails(place):
     """To be skipped would be full marks for a cell that was deleted, or that stopped."""
     notebook = load(place / "my work.ipynb")

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it reads the types of the whole kit")
 @pytest.mark.skipif(importlib.util.find_spec("basedpyright") is None, reason="basedpyright is not installed")
 def test_types_agree():
     command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable]

@@ -133,7 +133,6 @@ def attention(query, key, value, mask=None):
 
 
 @pytest.mark.slow("it waits for a deadline, as those of test_deadlines.py do")
-@pytest.mark.drawn(1, "ways in which a check ends early")
 @pytest.mark.parametrize("end", ["os._exit(1)", "raise SystemExit", "while True: pass"])
 def test_what_goes_wrong_does_so_in_its_own_check(learnt, right, requests, one_by_one, monkeypatch, end):
     grader = learnt

@@ -43,8 +43,7 @@ def browser(tmp_path_factory):
         yield found, Server.url
 
 
-@pytest.mark.slow
-@pytest.mark.drawn(1, "headers of who opens a desk")
+@pytest.mark.slow("it opens a browser")
 @pytest.mark.parametrize("policy", ["none", "same-origin", "same-origin-allow-popups", "noopener-allow-popups"])
 def test_whatever_the_opener_says_of_itself(browser, policy):
     found, url = browser

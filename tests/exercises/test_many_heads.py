@@ -112,7 +112,7 @@ def test_the_originals_lose_and_hear_why(grader):
     assert [d.id for d in results["MultiHeadSelfAttention"].diagnosis] == ["original-001"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it grades one answer again after each mended line")
 def test_wide_heads_crash_by_crash(grader, tmp_path):
     """Original 000, mended one crash after the other: the feedback names the next defect each time."""
     cells = json.loads((ROOT / "source" / NAME / f"{NAME}.ipynb").read_text())["cells"]

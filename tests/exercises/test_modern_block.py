@@ -71,7 +71,7 @@ def test_what_stands_on_a_part_that_is_lost_pays_for_itself_alone(grader, handed
     assert block.by_prices == block.max_score
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it grades with several parts lost")
 @pytest.mark.parametrize("text", ["class RMSNorm(nn.Module)\n    pass\n", "", "class RmsNorm(nn.Module):\n    pass\n"])
 def test_what_stands_on_a_part_that_is_not_there_pays_for_itself_alone(grader, tmp_path, text):
     """A missing colon, an empty cell, another name: that costs the part, and it is what is said."""

@@ -103,7 +103,7 @@ GUESSES = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.slow("each guess is graded in vain")
 @pytest.mark.parametrize("text", GUESSES.values(), ids=GUESSES)
 def test_names_hold_no_table_of_guesses(grader, text):
     assert graded(grader, "PagedCache", text).by_prices == 0

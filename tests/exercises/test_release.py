@@ -24,9 +24,10 @@ from autograder.nbgrader import diagrams, for_students
 from autograder.nbgrader.releasing import MAY_RAISE
 from autograder.nbgrader.runs import NbgraderCourse
 
+TRAINING = ("12",)  # its model is trained when it is graded
 SOME = pytest.mark.drawn(
-    1, "lessons that are built, and graded as released and solved", by=lambda name, **_: name[:2], never=("12",)
-)  # the last one trains a model
+    1, "lessons that are built, and graded as released and solved", by=lambda name, **_: name[:2], never=TRAINING
+)
 
 ASSIGNMENTS = sorted(course.assignments(ROOT))
 

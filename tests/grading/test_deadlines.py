@@ -336,7 +336,7 @@ def attention(*args, **named):
     assert got == most
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it waits for a deadline")
 def test_one_call_that_takes_too_long_gets_nothing_after_a_quick_one_either(grader, quick, monkeypatch):
     """However much patience there is for all that is asked at once."""
     right, calls, seed = quick
@@ -488,7 +488,7 @@ def test_who_sleeps_beside_busy_processes_is_given_no_more(parent, crowded):
         child.kill()
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it waits for a deadline")
 def test_where_the_kernel_does_not_say_the_clock_counts(parent):
     child = parent.fork()
     os.close(child.schedule)

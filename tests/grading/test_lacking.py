@@ -123,7 +123,7 @@ def test_the_doctor_says_it(lesser, monkeypatch):
     assert found.well is None and "can't compute with float16" in found.says and SAYS in found.says
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it starts a grader that lacks something")
 def test_kernels_are_graded_without_their_compiler():
     lesson = "11_a_kernel"
     with begun_with(WITHOUT_TRITONS_COMPILER) as parent:

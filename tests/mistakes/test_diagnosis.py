@@ -63,8 +63,7 @@ def test_two_mistakes_in_another_style_are_both_named(graders, diagnostician, sl
     assert named(graders, diagnostician, "attention", answer) == names
 
 
-@pytest.mark.slow
-@pytest.mark.drawn(1, "exercises with two mistakes at once")
+@pytest.mark.slow("two mistakes at once are searched for")
 @pytest.mark.parametrize("exercise", PAIRS)
 def test_of_two_mistakes_at_least_one_is_named_and_no_other(graders, diagnostician, exercise):
     found = pairs.named(exercise, graders, diagnostician, PAIRS[exercise], seed=1)

@@ -105,7 +105,7 @@ def test_an_answer_stands_on_the_course_s_own_solutions():
     assert len(cells_for("load_from_torch", text + "\nclass MultiHeadAttention:\n    pass\n")) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it starts the command")
 @pytest.mark.skipif(jail.refusal() is not None, reason="no sandbox here")
 def test_the_command(tmp_path, capsys):
     write(tmp_path, "softmax/all", f"# expect: sum-over-everything\n{SOFTMAX}")

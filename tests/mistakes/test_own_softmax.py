@@ -80,7 +80,7 @@ def test_beside_another_mistake_both_are_named(told):
     assert sorted(found) == ["no-scale", f"{PREFIX}sum-over-everything"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("two mistakes at once are searched for")
 def test_beside_another_mistake_an_exercise_s_own_name_comes_first(told):
     """Where its edits can be made together, and else the one of softmax, which says the same."""
     found = told("attention", {"TOTAL": "0.0"}, [(" / key.shape[-1] ** 0.5", "")])

@@ -239,7 +239,6 @@ WRONG_WITH_ONE = {
 }
 
 
-@pytest.mark.drawn(1, "pages that go wrong")
 @pytest.mark.parametrize("what", WRONG_WITH_ONE)
 def test_a_page_that_is_not_done_is_a_plain_one_and_the_others_are_as_they_were(copy, expected, monkeypatch, what):
     (copy / "wrong.py").write_text(WRONG_WITH_ONE[what])

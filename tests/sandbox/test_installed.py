@@ -180,7 +180,7 @@ def test_a_kit_that_student_code_could_read_all_the_same_ends_grading_in_one_sen
     assert str(place / "else.py") in said and said.count("\n") == 1
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it builds and installs the kit")
 def test_what_is_installed_holds_the_course(machine, tmp_path):
     """Outside any checkout: it is found, said to be the kit's own, hidden from students, and written to by nothing."""
     python = machine / "env" / "bin" / "python"

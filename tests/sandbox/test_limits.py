@@ -43,7 +43,7 @@ def python(code, *arguments):
     return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=500)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it starts sandboxes of its own")
 def test_lower_hard_limits_count_and_are_named():
     """Before, it was "could not be locked in: ValueError: not allowed to raise maximum limit"."""
     done = python(RUN)

@@ -108,7 +108,7 @@ def test_a_save_ends_a_search(watched, grader, searching):
     grader.graders.before_each()
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it waits for a watch")
 def test_a_key_ends_a_search_which_begins_anew(watched, searching):
     watch, notebook, save = watched
     cell_of(notebook, "SelfAttention-solution")["source"] = BEGUN
@@ -135,7 +135,7 @@ def test_hints_come_one_by_one(watched):
     assert watch.state.hints == hints and watch.state.more_hints == 0
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it waits for a watch")
 def test_what_the_text_of_a_change_does_not_tell_is_found_out_after_all(watched, monkeypatch):
     """A function may change torch itself when it is called, so what is kept from before is only kept for a moment."""
     watch, notebook, save = watched
@@ -146,7 +146,7 @@ def test_what_the_text_of_a_change_does_not_tell_is_found_out_after_all(watched,
     assert watch.settle() and not watch.state.verdict.exercise("SelfAttention").full
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it waits for a watch")
 def test_an_endless_loop_is_told_and_not_waited_for_twice(watched):
     watch, notebook, save = watched
     cell_of(notebook, "attention-solution")["source"] += "# slow\n"
