@@ -43,16 +43,19 @@ def add(commands: shared.Commands) -> None:
     instead.add_argument(
         "--export", type=Path, metavar="FOLDER", help="write all attempts there, in ProgSnap 2, with pseudonyms"
     )
+    instead.add_argument(
+        "--digest", action="store_true", help="print what waits for you, such as complaints, or nothing: for a cron job"
+    )
     shared.sandbox_options(command)
     command.set_defaults(run=run, course=shared.WRITTEN)
 
 
 def run(options: Namespace) -> int:
-    """Open the desk, or export what was handed in there."""
-    if options.export:
+    """Open the desk, export what was handed in there, or say what waits."""
+    if options.export or options.digest:
         with needs_desk():
             from ..desk import command
-        return command.export(options)
+        return command.export(options) if options.export else command.digest(options)
     if options.sandbox == UNSAFE and not options.me:
         raise UsageError(
             "A desk runs what anybody hands in: without a sandbox, that can read its records and everybody's keys."

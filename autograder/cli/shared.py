@@ -48,13 +48,13 @@ def sandbox_options(command: ArgumentParser) -> None:
 def tell_which_course(options: Namespace) -> None:
     """Say which course a command works on: as a heading the one around the working directory, on stderr the kit's own.
 
-    Output for programs (JSON) gets no heading. Raises UsageError for a command that would write into a course that was
-    installed along with the kit.
+    Output for programs (JSON, or a digest, which is mailed if there is any) gets no heading. Raises UsageError for a
+    command that would write into a course that was installed along with the kit.
     """
     from .. import course
 
     use = getattr(options, "course", READ)
-    for_people = getattr(options, "format", "text") == "text"
+    for_people = getattr(options, "format", "text") == "text" and not getattr(options, "digest", False)
     if found := course.here():
         if for_people and use not in (MADE, COPIED):
             print(f"The course in {found}", flush=True)

@@ -8,7 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sqlalchemy import make_url
@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
-from . import deliveries, instructor, logs, released, server
+from . import complaining, deliveries, instructor, logs, released, server, waiting
 from .app import make_app
 from .desk import Desk
 from .doors import maintaining, opening
@@ -28,6 +28,9 @@ from .painter import Painter
 from .queue import Grading, Queue
 from .record import Record
 from .settings import EVERYBODY, settings_of
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
 
 HOST, PORT = "127.0.0.1", 8090
 DATABASE = "desk.db"  # beside the gradebook
@@ -65,10 +68,25 @@ def run(options: Any, device: str) -> int:
                 where += f"\nAs a student: {demo.student_link(found, where.split('/links/')[0])}"
                 stack.enter_context(demo.class_hands_in(desk))
         server.serve(
-            make_app(desk, [*instructor.routes(), *deliveries.routes(), *released.routes(runs.config)]),
+            make_app(desk, [*pages_of_class(), *released.routes(runs.config)]),
             listener,
             functools.partial(print, f"The desk is open: {where}", flush=True),
         )
+    return 0
+
+
+def pages_of_class() -> list[BaseRoute]:
+    """The routes of all pages on which students and instructors see more than their own attempts."""
+    return [*instructor.routes(), *deliveries.routes(), *complaining.routes()]
+
+
+def digest(options: Any) -> int:
+    """Print what waits for an instructor, or nothing: what a cron job prints is sent to its owner."""
+    root = course.root()
+    runs = NbgraderCourse(root)
+    record = Record(database_of(root, runs.directory.db_url, options))
+    with contextlib.closing(record):
+        print("".join(f"{line}\n" for line in waiting.lines(record, runs.directory.course_id or root.name)), end="")
     return 0
 
 

@@ -24,7 +24,7 @@ from ..groups.grouping import Group, code_of, shown
 from ..report import lesson
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
-from . import bodies, deliveries, handing, overview, pages
+from . import bodies, complaints, deliveries, handing, overview, pages
 from .app import check_post, desk_of, visitor_of
 from .overview import GONE, OPEN, STAYED, UNGRADED, Essences, Overview
 from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
@@ -106,6 +106,7 @@ def _index(desk: Desk, visitor: Visitor) -> str:
     found, none = overview.begun(desk.record), overview.Begun(0, 0, 0)
     lines = [Line(name, _title(name), due, found.get(name, none)) for name, due in desk.book.assignments().items()]
     about = {"lines": lines, "now": datetime.now(UTC), "undelivered": deliveries.count(desk.record)}
+    about["complaints"] = complaints.count(desk.record)
     return pages.render(desk, "instructor_index.html.j2", "", visitor, **about)
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from .. import course
 from ..report import pages
-from . import answers, disclosure, handing
+from . import answers, complaints, disclosure, handing
 from .record import DONE, Attempt, owner_of
 from .settings import RECEIVED
 from .visitors import FORM_TOKEN, INSTRUCTOR
@@ -59,8 +59,11 @@ def environment() -> Environment:
 def home(desk: Desk, token: str, visitor: Visitor) -> Page:
     """The student's page: the assignments with their due dates, points so far, what is next."""
     handing.require_member(desk, visitor)
-    found = answers.progress(desk, visitor)
-    return Page(render(desk, "home.html.j2", token, visitor, assignments=found, now=datetime.now(UTC)))
+    found, said = answers.progress(desk, visitor), complaints.of_owner(desk.record, owner_of(visitor))
+    answered = [one for one in said if one.answer is not None]
+    return Page(
+        render(desk, "home.html.j2", token, visitor, assignments=found, answered=answered, now=datetime.now(UTC))
+    )
 
 
 def hints(found: answers.Progress) -> list[tuple[str, Markup]]:
@@ -122,7 +125,14 @@ def rows(record: Record, attempts: Sequence[Attempt]) -> list[Row]:
 def attempt(desk: Desk, token: str, visitor: Visitor, attempt: Attempt) -> Page:
     """An attempt: its receipt and what changed, above the page of `autograder report`; or that it waits."""
     whole = answers.whole(desk, attempt)
-    about = {"attempt": attempt, "whole": whole, "note": whole["note"], "changes": whole["changes"]}
+    may_complain = visitor.door != "me" and owner_of(visitor) == attempt.owner
+    about = {
+        "attempt": attempt,
+        "whole": whole,
+        "note": whole["note"],
+        "changes": whole["changes"],
+        "may_complain": may_complain,
+    }
     if attempt.state == DONE and attempt.level != RECEIVED and desk.painter is not None:
         verdict = answers.verdict_of(desk, attempt)
         assert verdict is not None

@@ -227,7 +227,7 @@ class Record:
     def charge(self, owner: str, bucket: Bucket, size: int = 0) -> None:
         """Take what something has cost that is over, even where the bucket does not hold as much."""
         with self.writing() as connection:
-            self._alone_with(connection, owner)
+            self.alone_with(connection, owner)
             _take(connection, owner, bucket, self.now(connection), bucket.taken(size), anyway=True)
 
     # --- attempts ---------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class Record:
         digest, packed, id = hashlib.sha256(data).hexdigest(), zlib.compress(data, 6), secrets.token_hex(16)
         with self.writing() as connection:
             connection.execute(select(PERSON.c.id).where(PERSON.c.id == person).with_for_update())
-            self._alone_with(connection, owner)
+            self.alone_with(connection, owner)
             now = self.now(connection)
             for bucket in rules.required:
                 if (again := _take(connection, owner, bucket, now, bucket.taken(len(packed) + ROW))) is not None:
@@ -289,7 +289,7 @@ class Record:
         assert made is not None
         return made
 
-    def _alone_with(self, connection: Connection, owner: str) -> None:
+    def alone_with(self, connection: Connection, owner: str) -> None:
         """Keep other hand-ins of the same owner off, who may come through two doors, until the transaction ends."""
         if not self.is_sqlite:
             number = int.from_bytes(hashlib.sha256(owner.encode()).digest()[:8], "big", signed=True)
@@ -672,7 +672,7 @@ class Record:
                 self._note_best(connection, row.owner, row.assignment, told)
             else:
                 self._count_best(connection, row.owner, row.assignment)
-            self._alone_with(connection, row.owner)
+            self.alone_with(connection, row.owner)
             size = len(text.encode()) + len(said.encode())
             _take(connection, row.owner, ROOM, now, ROOM.taken(size), anyway=True)
             connection.execute(sa.delete(RESULT).where(RESULT.c.attempt == id))

@@ -150,3 +150,18 @@ DELIVERY = Table(  # points to be given back to a learning platform
     Column("done", Double),
     Column("problem", Text),
 )
+
+COMPLAINT = Table(  # what a student says is wrong with a grade, and the answer: complaints.py
+    f"{PREFIX}complaint",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("attempt", String(32), ForeignKey(ATTEMPT.c.id), nullable=False),
+    Column("owner", String(255), nullable=False, index=True),
+    Column("exercise", String(255), nullable=False),
+    Column("made", Double, nullable=False),
+    Column("says", Text, nullable=False),
+    Column("answered", Double, index=True),
+    Column("answer", Text),
+    Column("points", Double),  # set with the answer; None if the grade stays
+    UniqueConstraint("attempt", "exercise", name=f"{PREFIX}complaint_is_one"),
+)

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from bs4 import BeautifulSoup
 from desk_class import built, kit, place, record
-from desks import AppClient
+from desks import AppClient, Guard
 from small_course import NAME
 
 from autograder import course
@@ -26,7 +26,7 @@ from autograder.desk.queue import Grading
 from autograder.desk.record import DONE
 from autograder.desk.settings import Settings
 from autograder.desk.tables import ATTEMPT, DELIVERY
-from autograder.desk.visitors import Refused, Visitor
+from autograder.desk.visitors import Visitor
 from autograder.grading.grader import Grader
 from autograder.grading.store import Store
 from autograder.groups import names
@@ -51,17 +51,6 @@ class Header:
 
     def entrance(self):
         return None
-
-
-class Guard:
-    """Wants `token=yes`."""
-
-    def token(self, request):
-        return "yes"
-
-    def check(self, request, token):
-        if token != "yes":
-            raise Refused("This was sent from a page that is not the desk's.", 403)
 
 
 class Queue:

@@ -27,7 +27,7 @@ from autograder.desk.painter import Painter
 from autograder.desk.queue import Grading, Queue
 from autograder.desk.record import Record
 from autograder.desk.settings import settings_of
-from autograder.desk.visitors import INSTRUCTOR, STUDENT, Visitor
+from autograder.desk.visitors import INSTRUCTOR, STUDENT, Refused, Visitor
 from autograder.grading.store import parts_of
 from autograder.nbgrader.runs import NbgraderCourse
 
@@ -76,6 +76,17 @@ class Believing:
             return None
         role, student = (INSTRUCTOR, "") if who == "teacher" else (STUDENT, who)
         return Visitor("test", who, student, who.title(), role)
+
+
+class Guard:
+    """Wants `token=yes`."""
+
+    def token(self, request):
+        return "yes"
+
+    def check(self, request, token):
+        if token != "yes":
+            raise Refused("This was sent from a page that is not the desk's.", 403)
 
 
 def course_in(place, names=(NAME,), students=STUDENTS):

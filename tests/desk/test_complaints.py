@@ -1,0 +1,173 @@
+"""Complaints about grades: said once, read beside code and verdict, answered, kept; points go into the gradebook."""
+
+import json
+
+import desk_class
+import pytest
+from bs4 import BeautifulSoup
+from desk_class import built, kit, place, record
+from desks import AppClient, Believing, Guard
+from small_course import NAME
+from sqlalchemy.exc import IntegrityError
+
+from autograder.cli import main
+from autograder.desk import command, complaints, waiting
+from autograder.desk.app import make_app
+from autograder.desk.desk import Desk
+from autograder.desk.gradebook_reader import GradebookReader
+from autograder.desk.settings import Settings
+from autograder.nbgrader.runs import NbgraderCourse
+
+WHY = "The text says the numbers, not their root.\n<script>alert(1)</script>"
+
+
+@pytest.fixture
+def desk(place, record):
+    book = GradebookReader(place, f"sqlite:///{place / 'gradebook.db'}")
+    yield Desk(place, record, book, lambda name: Settings(who="everybody"), doors=[Believing()], guard=Guard())
+    book.close()
+
+
+@pytest.fixture
+def attempt(desk, record, place, grader):
+    """A graded attempt of Ada's, with a named mistake."""
+    answers = desk_class.mistaken(place, NAME, "normalise", ".sqrt()", "")
+    data = json.dumps(desk_class.notebook(place, NAME, answers)).encode()
+    made = desk_class.hand_in(record, place, desk_class.visitor("ada"), NAME, data)
+    desk_class.grade_all(record, grader)
+    return record.attempt(made.id)
+
+
+def client(desk, who):
+    return AppClient(make_app(desk, command.pages_of_class()), {"who": who} if who else {})
+
+
+def complain(desk, attempt, exercise="normalise", says=WHY, who="ada", **fields):
+    sent = {"exercise": exercise, "says": says, "token": "yes", **fields}
+    return client(desk, who).post(f"/attempts/{attempt.id}/complaint", data=sent)
+
+
+def reply(desk, says="You are right.", who="teacher", id=1, **fields):
+    return client(desk, who).post(f"/complaints/{id}", data={"answer": says, "token": "yes", **fields})
+
+
+def text_of(answer):
+    return BeautifulSoup(answer.text, "html.parser").get_text(" ", strip=True)
+
+
+def in_the_gradebook(place):
+    """Ada's points for `normalise` by hand, in the gradebook's row of her submission, and whether they wait."""
+    with NbgraderCourse(place).gradebook() as book:
+        book.update_or_create_student("ada")
+        book.update_or_create_submission(NAME, "ada")
+        grades = book.find_submission_notebook(NAME, NAME, "ada").grades
+        return next((g.manual_score, g.needs_manual_grade) for g in grades if g.name.startswith("normalise"))
+
+
+def test_a_complaint_from_the_page_to_the_answer(desk, attempt, place):
+    page = client(desk, "ada").get(f"/attempts/{attempt.id}")
+    assert f"attempts/{attempt.id}/complaint" in page.text
+    assert complain(desk, attempt).status_code == 303
+    assert "1 waits for an answer" in text_of(client(desk, "teacher").get("/instructor"))
+    assert "Ada" in text_of(client(desk, "teacher").get("/complaints"))
+    seen = client(desk, "teacher").get("/complaints/1")
+    assert "<script>alert" not in seen.text and "<script>alert(1)</script>" in text_of(seen)
+    assert "def normalise" in seen.text and "Checks that fail:" in seen.text
+    assert "The gradebook has no grade of this yet" in text_of(seen)
+    assert reply(desk).status_code == 303
+    told = client(desk, "ada").get(f"/attempts/{attempt.id}/complaint")
+    assert "You are right." in text_of(told)
+    assert "Answers to your complaints" in text_of(client(desk, "ada").get("/"))
+    assert "none waits" in text_of(client(desk, "teacher").get("/instructor"))
+
+
+def test_points_that_are_set_with_an_answer_are_the_gradebooks(desk, attempt, place):
+    complain(desk, attempt)
+    assert "no grade of ada in normalise yet" in text_of(reply(desk, points="2"))
+    assert complaints.count(desk.record) == 1  # nothing was answered
+    assert in_the_gradebook(place) == (None, True)
+    page = text_of(client(desk, "teacher").get("/complaints/1"))
+    assert "in the gradebook, where it has 0 of 2 now" in page
+    for wrong in ("3", "-1", "nan", "inf", "two", "1e400"):
+        assert reply(desk, points=wrong).status_code == 422
+    assert in_the_gradebook(place) == (None, True) and complaints.count(desk.record) == 1
+    assert reply(desk, points="1,5").status_code == 303
+    assert in_the_gradebook(place) == (1.5, False)
+    assert "You have 1.5 points for normalise now." in text_of(
+        client(desk, "ada").get(f"/attempts/{attempt.id}/complaint")
+    )
+
+
+def test_it_is_said_once_and_within_limits(desk, attempt):
+    assert complain(desk, attempt, says="  \n ").status_code == 422
+    assert "2,001 characters" in text_of(complain(desk, attempt, says="x" * 2001))
+    assert complain(desk, attempt, says="x" * 10**6).status_code == 413
+    assert complain(desk, attempt, exercise="softmax").status_code == 422
+    assert complain(desk, attempt, says="x" * 2000).status_code == 303
+    again = complain(desk, attempt)
+    assert again.status_code == 422 and "before" in text_of(again)
+    assert complaints.count(desk.record) == 1
+
+
+def test_so_many_may_wait_at_a_time(desk, attempt, monkeypatch):
+    monkeypatch.setattr(complaints, "OPEN", 1)
+    assert complain(desk, attempt).status_code == 303
+    assert "wait for an answer" in text_of(complain(desk, attempt, exercise="moving_average"))
+    reply(desk)
+    assert complain(desk, attempt, exercise="moving_average").status_code == 303
+
+
+@pytest.mark.parametrize("who, status", [("bela", 404), ("teacher", 403), ("", 401)])
+def test_nobody_else_complains(desk, attempt, who, status):
+    assert complain(desk, attempt, who=who).status_code == status
+    assert complaints.count(desk.record) == 0
+
+
+@pytest.mark.parametrize("who, status", [("ada", 403), ("bela", 403), ("", 401)])
+def test_no_student_reads_or_answers_them(desk, attempt, who, status):
+    complain(desk, attempt)
+    asked = client(desk, who)
+    assert {asked.get(path).status_code for path in ("/complaints", "/complaints/1")} == {status}
+    assert reply(desk, who=who).status_code == status
+    assert complaints.count(desk.record) == 1
+
+
+def test_another_site_can_send_neither(desk, attempt):
+    assert complain(desk, attempt, token="no").status_code == 403
+    complain(desk, attempt)
+    assert reply(desk, token="").status_code == 403
+    assert complaints.count(desk.record) == 1
+
+
+@pytest.mark.parametrize("id", ["2", "0", "99999999999999999999", "x", "-1"])
+def test_one_that_is_not_there(desk, attempt, id):
+    assert client(desk, "teacher").get(f"/complaints/{id}").status_code == 404
+    assert reply(desk, id=id).status_code == 404
+
+
+def test_what_was_not_told_is_nothing_to_complain_about(desk, record, place, grader):
+    data = json.dumps(desk_class.notebook(place, NAME, {})).encode()
+    made = desk_class.hand_in(record, place, desk_class.visitor("ada"), NAME, data, level="received")
+    assert complain(desk, made).status_code == 422
+    desk_class.grade_all(record, grader)
+    assert complain(desk, made).status_code == 422
+    page = client(desk, "ada").get(f"/attempts/{made.id}/complaint")
+    assert "Nothing of this attempt has points" in text_of(page)
+
+
+def test_the_database_keeps_it_to_one(desk, attempt):
+    complaints.complain(desk.record, attempt, "normalise", WHY)
+    with pytest.raises(IntegrityError), desk.record.writing() as connection:
+        connection.execute(complaints.COMPLAINT.insert().values(
+            attempt=attempt.id, owner="x", exercise="normalise", made=1.0, says="again"
+        ))  # fmt: skip
+
+
+def test_the_digest_counts_and_names_nobody(desk, attempt, place, capsys):
+    assert waiting.lines(desk.record, "averages") == []
+    assert main(["desk", "--digest"]) == 0 and capsys.readouterr().out == ""
+    complain(desk, attempt)
+    assert main(["desk", "--digest"]) == 0
+    said = capsys.readouterr().out
+    assert "Complaints without an answer: 1" in said and f"1 about normalise ({NAME})" in said
+    assert "Ada" not in said and "ada" not in said.replace("autograder", "")
