@@ -20,16 +20,36 @@ MOST_AT_ONCE = 12 * MAX_FILE  # bytes of all bodies that are being received
 MOST_OF_ONE = 2  # bodies of one person
 FORM = 64 * 2**10  # bytes that a form needs beside its file
 TOO_LARGE = f"The file has more than the {LARGEST // 2**20} MB allowed: {CLEAR}."
+DIGITS = 20  # of a length that is read: beyond, converting them is work by itself
+FIELDS = "application/x-www-form-urlencoded"
 NOTEBOOKS = ("application/x-ipynb+json", "application/json", "application/octet-stream")
 
 
 async def fields(request: Request, most: int, largest: int, too_large: str) -> dict[str, str]:
     """The at most `most` fields of a form without a file. Raises Refused, with `too_large` above `largest` bytes."""
-    length = request.headers.get("content-length", "")
-    if not length.isdecimal() or int(length) > largest:
+    if _kind(request) != FIELDS:  # the parts of a multipart form may name a charset each, which Starlette looks up
+        raise Refused("Send the form of the desk's own page.", 415)
+    length = _announced(request)
+    if length is None or length > largest:
         raise Refused(too_large, 413)
-    async with request.form(max_files=0, max_fields=most, max_part_size=largest) as form:
-        return {name: value for name, value in form.items() if isinstance(value, str)}
+    try:
+        async with asyncio.timeout(SECONDS), request.form(max_files=0, max_fields=most) as form:
+            return {name: value for name, value in form.items() if isinstance(value, str)}
+    except TimeoutError:
+        raise Refused(f"The form did not arrive within {SECONDS:.0f} s: send it again.", 408) from None
+    except ClientDisconnect:
+        raise Refused("The form was cut off on its way: send it again.", 400) from None
+
+
+def _kind(request: Request) -> str:
+    """The media type of a body, without its parameters."""
+    return request.headers.get("content-type", "").split(";")[0].strip().lower()
+
+
+def _announced(request: Request) -> int | None:
+    """The bytes that a body is said to have; None if no number that is one is said."""
+    length = request.headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdecimal() and len(length) < DIGITS else None
 
 
 class Room:
@@ -64,7 +84,7 @@ class Body:
 
     async def notebook(self) -> bytes:
         """The notebook that is the body. Raises Refused."""
-        kind = self.request.headers.get("content-type", "").split(";")[0].strip().lower()
+        kind = _kind(self.request)
         if kind not in NOTEBOOKS:
             raise Refused(f"A notebook is sent as {NOTEBOOKS[0]}, not as {kind[:60]!a}.", 415)
         return b"".join([chunk async for chunk in self._pieces(LARGEST)])
@@ -89,8 +109,8 @@ class Body:
 
     async def _pieces(self, most: int) -> AsyncGenerator[bytes, None]:
         """The pieces of the body. Raises Refused if it is too large, too slow, cut off, or if there is no room."""
-        announced = self.request.headers.get("content-length", "")
-        if announced.isdecimal() and len(announced) < 20 and int(announced) > most:
+        announced = _announced(self.request)
+        if announced is not None and announced > most:
             raise Refused(TOO_LARGE, 413)
         loop, pieces = asyncio.get_running_loop(), self.request.stream()
         until = loop.time() + SECONDS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from ..groups.grouping import code_of, shown
 from ..report.lesson import of as lesson_of
 from ..submission import read
 from ..submission.restore import restore
+from ..verdict import printable
 from . import answers, bodies, complaints, disclosure, handing, pages
 from .app import attempt_of, check_post, desk_of, visitor_of
 from .complaints import LONGEST, Complaint
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 PATH = "complaints"
 FIELDS = 4  # of a form, at most
 LARGEST = 16 * LONGEST  # bytes of it: a character may take twelve in a form
+ID = re.compile(r"[0-9]{1,9}")  # of a complaint, below what the database's integers hold
+POINTS = re.compile(r"[0-9]{1,4}([.,][0-9]{0,4})?")
 TOO_LARGE = f"At most {LONGEST:,} characters are kept: shorten it."
 
 
@@ -44,8 +47,8 @@ def routes() -> Sequence[BaseRoute]:
         Route("/attempts/{attempt}/complaint", complaint_page, methods=["GET"]),
         Route("/attempts/{attempt}/complaint", complain, methods=["POST"]),
         Route(f"/{PATH}", all_complaints, methods=["GET"]),
-        Route(f"/{PATH}/{{complaint:int}}", one_complaint, methods=["GET"]),
-        Route(f"/{PATH}/{{complaint:int}}", answer, methods=["POST"]),
+        Route(f"/{PATH}/{{complaint}}", one_complaint, methods=["GET"]),
+        Route(f"/{PATH}/{{complaint}}", answer, methods=["POST"]),
     ]
 
 
@@ -79,7 +82,7 @@ def _of_attempt(desk: Desk, visitor: Visitor, token: str, attempt: Attempt, prob
     made = complaints.of_attempt(desk.record, attempt.id)
     left = [] if owner_of(visitor) != attempt.owner else _told(desk, attempt)
     open_ = [name for name in left if name not in {one.exercise for one in made}]
-    about = {"attempt": attempt, "found": made, "exercises": open_, "problem": problem, "says": says[:LONGEST]}
+    about = {"attempt": attempt, "found": made, "exercises": open_, "problem": problem, "says": printable(says)}
     return pages.render(desk, "complaint.html.j2", token, visitor, **about, longest=LONGEST)
 
 
@@ -145,17 +148,17 @@ class Evidence:
     mark: Mark | None
 
 
-def _one(desk: Desk, visitor: Visitor, token: str, id: int, problem: str, says: str) -> str:
+def _one(desk: Desk, visitor: Visitor, token: str, id: str, problem: str, says: str) -> str:
     complaint = _complaint(desk, id)
     about = {"one": complaint, "evidence": _evidence(desk, complaint), "problem": problem, "longest": LONGEST}
     title = lesson_of(course.assignments()[complaint.assignment]).title or complaint.assignment
-    given = says or complaint.answer or ""
-    return pages.render(desk, "complaint_answer.html.j2", token, visitor, **about, title=title, says=given[:LONGEST])
+    given = printable(says) or complaint.answer or ""
+    return pages.render(desk, "complaint_answer.html.j2", token, visitor, **about, title=title, says=given)
 
 
-def _complaint(desk: Desk, id: int) -> Complaint:
+def _complaint(desk: Desk, id: str) -> Complaint:
     """Raises Refused."""
-    found = complaints.find(desk.record, id) if id < 2**31 else None
+    found = complaints.find(desk.record, int(id)) if ID.fullmatch(id) else None
     if found is None or found.assignment not in desk.book.assignments():
         raise Refused("There is no such complaint.", 404)
     return found
@@ -189,7 +192,7 @@ def _mark(desk: Desk, complaint: Complaint) -> Mark | None:
     return overruling.mark_of(NbgraderCourse(desk.root), about, complaint.exercise, complaint.student)
 
 
-def _answer(desk: Desk, id: int, says: str, points: str) -> None:
+def _answer(desk: Desk, id: str, says: str, points: str) -> None:
     """Raises UserError."""
     from ..nbgrader import overruling
     from ..nbgrader.runs import NbgraderCourse
@@ -201,20 +204,16 @@ def _answer(desk: Desk, id: int, says: str, points: str) -> None:
             raise UsageError(f"{complaint.name} is not in the gradebook: leave the points empty.")
         about = course.assignments()[complaint.assignment]
         overruling.set_points(NbgraderCourse(desk.root), about, complaint.exercise, complaint.student, given)
-    complaints.answer(desk.record, id, says, given)
+    complaints.answer(desk.record, complaint.id, says, given)
 
 
 def _points(text: str) -> float | None:
     """The points that a form has; None if it has none. Raises UsageError."""
     if not text.strip():
         return None
-    try:
-        given = float(text.strip()[:32].replace(",", "."))
-    except ValueError:
-        given = math.nan
-    if not math.isfinite(given):
-        raise UsageError("The points are no number: write one, or leave them empty.")
-    return given
+    if not POINTS.fullmatch(text.strip()):
+        raise UsageError("The points are no number such as 2.5: write one, or leave them empty.")
+    return float(text.strip().replace(",", "."))
 
 
 def _token(request: Request) -> str:

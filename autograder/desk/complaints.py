@@ -8,7 +8,6 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import func, select
-from sqlalchemy.exc import IntegrityError
 
 from ..errors import UsageError
 from ..verdict import printable
@@ -57,23 +56,17 @@ def said(text: str, what: str) -> str:
 def complain(record: Record, attempt: Attempt, exercise: str, text: str) -> None:
     """Keep a complaint about an exercise of an attempt. Raises UsageError."""
     text = said(text, "complaint")
-    waiting = select(func.count()).where(COMPLAINT.c.owner == attempt.owner, COMPLAINT.c.answered.is_(None))
-    try:
-        with record.writing() as connection:
-            record.alone_with(connection, attempt.owner)
-            if connection.execute(waiting).scalar_one() >= OPEN:
-                raise UsageError(f"{OPEN} complaints of yours wait for an answer: wait until one of them is answered.")
-            connection.execute(
-                sa.insert(COMPLAINT).values(
-                    attempt=attempt.id,
-                    owner=attempt.owner,
-                    exercise=exercise,
-                    made=record.now(connection),
-                    says=text,
-                )
-            )
-    except IntegrityError:
-        raise UsageError(f"You have complained about `{exercise}` of this attempt before: that is kept.") from None
+    number = select(func.count()).select_from(COMPLAINT)
+    same = number.where(COMPLAINT.c.attempt == attempt.id, COMPLAINT.c.exercise == exercise)
+    waiting = number.where(COMPLAINT.c.owner == attempt.owner, COMPLAINT.c.answered.is_(None))
+    with record.writing() as connection:
+        record.alone_with(connection, attempt.owner)
+        if connection.execute(same).scalar_one():
+            raise UsageError(f"You have complained about `{exercise}` of this attempt before: that is kept.")
+        if connection.execute(waiting).scalar_one() >= OPEN:
+            raise UsageError(f"{OPEN} complaints of yours wait for an answer: wait until one of them is answered.")
+        kept = {"attempt": attempt.id, "owner": attempt.owner, "exercise": exercise, "says": text}
+        connection.execute(sa.insert(COMPLAINT).values(**kept, made=record.now(connection)))
 
 
 def answer(record: Record, id: int, text: str, points: float | None) -> None:

@@ -11,7 +11,7 @@ from small_course import NAME
 from sqlalchemy.exc import IntegrityError
 
 from autograder.cli import main
-from autograder.desk import command, complaints, waiting
+from autograder.desk import bodies, command, complaints, waiting
 from autograder.desk.app import make_app
 from autograder.desk.desk import Desk
 from autograder.desk.gradebook_reader import GradebookReader
@@ -88,7 +88,7 @@ def test_points_that_are_set_with_an_answer_are_the_gradebooks(desk, attempt, pl
     assert in_the_gradebook(place) == (None, True)
     page = text_of(client(desk, "teacher").get("/complaints/1"))
     assert "in the gradebook, where it has 0 of 2 now" in page
-    for wrong in ("3", "-1", "nan", "inf", "two", "1e400"):
+    for wrong in ("3", "-1", "nan", "inf", "two", "1e400", "1_0", "٢", "0" * 40 + "1", "."):
         assert reply(desk, points=wrong).status_code == 422
     assert in_the_gradebook(place) == (None, True) and complaints.count(desk.record) == 1
     assert reply(desk, points="1,5").status_code == 303
@@ -139,7 +139,16 @@ def test_another_site_can_send_neither(desk, attempt):
     assert complaints.count(desk.record) == 1
 
 
-@pytest.mark.parametrize("id", ["2", "0", "99999999999999999999", "x", "-1"])
+def test_what_was_written_is_not_lost_with_a_refusal(desk, attempt):
+    long = "why \u202e" + "x" * 2001
+    page = complain(desk, attempt, says=long).text
+    assert "x" * 2001 in page and "\u202e" not in page
+    complain(desk, attempt)
+    page = reply(desk, says="Because.\u202e", points="9999").text
+    assert "Because." in page and "\u202e" not in page
+
+
+@pytest.mark.parametrize("id", ["2", "0", "9" * 20, "9" * 5000, "x", "-1", "+1", "²", "١"])
 def test_one_that_is_not_there(desk, attempt, id):
     assert client(desk, "teacher").get(f"/complaints/{id}").status_code == 404
     assert reply(desk, id=id).status_code == 404
@@ -171,3 +180,19 @@ def test_the_digest_counts_and_names_nobody(desk, attempt, place, capsys):
     said = capsys.readouterr().out
     assert "Complaints without an answer: 1" in said and f"1 about normalise ({NAME})" in said
     assert "Ada" not in said and "ada" not in said.replace("autograder", "")
+
+
+@pytest.mark.parametrize(
+    "kind, body, length, status",
+    [
+        ("multipart/form-data; boundary=b", b'--b\r\nContent-Disposition: form-data; name="says"\r\n\r\nx', None, 415),
+        ("text/plain", b"says=x", None, 415),
+        (bodies.FIELDS, b"says=x", "9" * 5000, 413),
+        (bodies.FIELDS, b"says=x", "²", 413),
+        (bodies.FIELDS, b"says=%ff%00", None, 403),  # it is read, and lacks the token
+    ],
+)
+def test_a_form_that_no_page_of_the_desk_sends(desk, attempt, kind, body, length, status):
+    headers = {"content-type": kind, "content-length": (length or str(len(body))).encode("utf-8")}
+    answer = client(desk, "ada").post(f"/attempts/{attempt.id}/complaint", content=body, headers=headers)
+    assert answer.status_code == status and complaints.count(desk.record) == 0

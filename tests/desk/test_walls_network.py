@@ -141,6 +141,6 @@ def test_who_asks_for_the_client_again_and_again_makes_the_desk_do_nothing(tmp_p
 
 def test_a_desk_for_others_does_not_run_without_a_sandbox():
     """What is handed in could read the desk's records, and sign itself an instructor's session with their secret."""
-    options = SimpleNamespace(export=None, sandbox=UNSAFE, me=False, scheduler=None, jobs=1)
+    options = SimpleNamespace(export=None, digest=False, sandbox=UNSAFE, me=False, scheduler=None, jobs=1)
     with pytest.raises(UsageError, match="without a sandbox"):
         desk.run(options)
