@@ -1,5 +1,6 @@
 """Finds what is missing or wrong in a course."""
 
+import ast
 import functools
 import json
 import re
@@ -17,6 +18,7 @@ from .finding import Finding
 HINTS, ANSWERS = 3, 2  # how many an exercise should have
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 TODO = re.compile(r"\bTODO\b")
+OF_THE_KIT = ("autograder.nbgrader", "autograder.notebooks")  # where configurations of older kits import its parts from
 SECRET_WORDS = ("SOLUTION", "HIDDEN", "ORIGINAL", "MARK SCHEME", "exercise:", "autograder", "misconception")
 
 
@@ -30,6 +32,7 @@ def findings(assignments: list[Assignment]) -> Iterator[Finding]:
         [course.root() / "source"], course_faults.of_source, "each notebook is an assignment of its own"
     )
     yield from _all_or_each([None], _settings, "every option in nbgrader_config.py exists")
+    yield from _of_older_configuration((course.root() / "nbgrader_config.py").read_bytes())
     yield from _all_or_each(
         assignments, course_faults.of_cells, "every graded code cell belongs to an exercise with checks"
     )
@@ -65,6 +68,29 @@ def _settings(_):
     from ..nbgrader.runs import NbgraderCourse
 
     yield from options.faults(NbgraderCourse(course.root()).config)
+
+
+def _of_older_configuration(text: bytes) -> Iterator[Finding]:
+    """How to shorten a configuration that sets what `configure(c)` sets, as older kits made it."""
+    from ..nbgrader.configuring import plumbing
+
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return  # the settings have said so
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    names = {alias.name for node in imports for alias in node.names}
+    if "configure" in names or not any(node.module and node.module.startswith(OF_THE_KIT) for node in imports):
+        return
+    kits = {f"c.{section}.{option}" for section, options in plumbing().items() for option in options}
+    targets = [ast.unparse(target) for node in nodes if isinstance(node, ast.Assign) for target in node.targets]
+    own = [name for name in dict.fromkeys(targets) if name.startswith("c.") and name not in kits]
+    yield Finding(
+        None,
+        "nbgrader_config.py sets what the kit can set itself, which ages when the kit changes: shorten it to `from"
+        " autograder.nbgrader import configure`, `c = get_config()`, `configure(c)`, and your own lines"
+        f" ({', '.join(own) or 'none'})",
+    )
 
 
 def _files(exercise):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from traitlets import TraitError
@@ -16,6 +17,7 @@ from ..errors import CourseError
 from ..grading.course_faults import meant
 from ..verdict import CREDIT, CREDITS
 from . import points
+from .safe_markdown import FILTERS
 
 OURS = {  # options of this kit that are no class's
     "Exercises": ("points", "credit"),
@@ -23,10 +25,57 @@ OURS = {  # options of this kit that are no class's
     # desk/settings.py and desk/doors/ have their values
     "Desk": ("tell", "at_once", "every", "limit", "counts", "who", "assignments", "address", "hub", "lti"),
 }
-PREPROCESSORS = f"{__package__}.preprocessors"
-# by name, as configurations give them, too: they need these options, and cannot be imported from here
-NEEDED = {"sanitize_preprocessors": ("RestoreCells",), "autograde_preprocessors": ("GradeInSandbox", "SaveVerdict")}
 NEAR = 0.85  # how alike two names of sections are, as difflib has it, if one is a slip for the other
+UNCONFIGURED = (
+    "nbgrader_config.py does not have nbgrader work with this kit: fix the error in it, if there is one, or add `from"
+    " autograder.nbgrader import configure`, and `configure(c)` below `c = get_config()`."
+)
+
+
+@dataclass(frozen=True)
+class Wall:
+    """What an option of nbgrader may not lack: its value or its list holds each of these classes, or one made of it.
+
+    They have names, since configurations give them so, too, and this module cannot import them. `otherwise` says what
+    would happen.
+    """
+
+    section: str
+    option: str
+    needed: tuple[str, ...]
+    otherwise: str
+
+
+_HERE = f"{__package__}."
+_VISIBLE = "the visible checks would be the grade"
+WALLS = (
+    Wall("Autograde", "exporter_class", (f"{_HERE}preprocessors.SubmissionExporter",), "files would be read unbounded"),
+    Wall("Autograde", "sanitize_preprocessors", (f"{_HERE}preprocessors.RestoreCells",), _VISIBLE),
+    Wall(
+        "Autograde",
+        "autograde_preprocessors",
+        (f"{_HERE}preprocessors.GradeInSandbox", f"{_HERE}preprocessors.SaveVerdict"),
+        _VISIBLE,
+    ),
+    Wall(
+        "GenerateAssignment",
+        "preprocessors",
+        (
+            f"{_HERE}releasing.ReleaseOriginals",
+            "nbgrader.preprocessors.ClearHiddenTests",
+            "nbgrader.preprocessors.ClearMarkScheme",
+        ),
+        "students would get solutions or hidden checks",
+    ),
+    Wall("GenerateSolution", "preprocessors", (f"{_HERE}releasing.CleanSolutions",), "hidden checks would get out"),
+    Wall("ZipCollectApp", "extractor_plugin", (f"{_HERE}collecting.BoundedExtractor",), "archives could fill the disk"),
+    Wall(
+        "ZipCollectApp",
+        "collector_plugin",
+        (f"{_HERE}collecting.SafeCollector",),
+        "a student could hand in for somebody else",
+    ),
+)
 
 
 def points_wanted(config: Config) -> dict[str, float]:
@@ -62,7 +111,8 @@ def faults(config: Config) -> Iterator[str]:
             yield from _of_class(known[section], given)
         elif section not in known and (near := difflib.get_close_matches(section, checked, n=1, cutoff=NEAR)):
             yield f"c.{section} in nbgrader_config.py sets nothing: did you mean c.{near[0]}?"
-    yield from _of_autograde(config.get("Autograde", {}))
+    yield from unconfigured(config)
+    yield from walls(config)
     yield from _of_points(points.configured(config))
     yield from _of_credit(config.get("Exercises", {}).get("credit", CREDIT))
 
@@ -104,19 +154,47 @@ def _of_class(kind: type[Configurable], given: Mapping[str, Any]) -> Iterator[st
                 yield f"{where} cannot be {value!r}: {' '.join(str(error).split())}"
 
 
-def _of_autograde(given: Mapping[str, Any]) -> Iterator[str]:
-    """What is missing among the preprocessors: nbgrader's own would take the visible check for the grade."""
-    for option, needed in NEEDED.items():
-        there = given.get(option, [])
-        if isinstance(there, LazyConfigValue):
-            continue  # it adds to the default, which nbgrader alone knows
-        found = {base for one in there for base in _with_bases(_imported(one))}
-        for name in needed:
-            if (PREPROCESSORS, name) not in found:
-                yield (
-                    f"c.Autograde.{option} in nbgrader_config.py lacks {name}, so the visible checks would be"
-                    f" the grade: add it, from {PREPROCESSORS}."
-                )
+def unconfigured(config: Config) -> Iterator[str]:
+    """A sentence if a configuration does not have nbgrader grade with this kit at all."""
+    if not config.get("Autograde"):
+        yield UNCONFIGURED
+
+
+def walls(config: Config) -> Iterator[str]:
+    """A sentence for each option that would let a student's code or file out, or solutions and hidden checks.
+
+    An option that is not set is as nbgrader has it; of those of Autograde, none may be missing where one is set.
+    """
+    for wall in WALLS:
+        given = config.get(wall.section, {})
+        if wall.option in given or given and wall.section == "Autograde":
+            yield from _of_wall(wall, given.get(wall.option, []))
+    yield from _of_pages(config.get("HTMLExporter", {}))
+
+
+def _of_wall(wall: Wall, given: Any) -> Iterator[str]:
+    """What is missing in an option."""
+    if isinstance(given, LazyConfigValue):
+        return  # it adds to the default, which nbgrader alone knows
+    found = {base for one in (given if isinstance(given, list) else [given]) for base in _with_bases(_imported(one))}
+    for name in wall.needed:
+        module, _, kind = name.rpartition(".")
+        if not any(one == kind and f"{place}.".startswith(f"{module}.") for place, one in found):
+            where = f"c.{wall.section}.{wall.option} in nbgrader_config.py lacks {kind}"
+            yield f"{where}, so {wall.otherwise}: add it, from {module}."
+
+
+def _of_pages(given: Mapping[str, Any]) -> Iterator[str]:
+    """What would let a student's text act in the instructor's browser."""
+    if not given.get("sanitize_html", True):
+        yield "c.HTMLExporter.sanitize_html in nbgrader_config.py is off, so students' text could act: remove the line."
+    filters = given.get("filters", {})
+    for name, made in filters.items() if isinstance(filters, dict) else ():
+        if name in FILTERS and _imported(made) is not FILTERS[name]:
+            yield (
+                f"c.HTMLExporter.filters in nbgrader_config.py replaces {name!r}, so students' text could act: remove"
+                " it."
+            )
 
 
 def _with_bases(kind: Any) -> set[tuple[str, str]]:

@@ -12,6 +12,7 @@ Without the patches (nbgrader 0.9.6):
 - The target of a symbolic link is graded, and copied into `autograded/` and the feedback.
 - `nbgrader export` has an option for another plug-in, but a course with an older configuration does not set it: a name
   that is a formula would act as one in the table.
+- A configuration that lets hidden checks out, or unpacks without limits, is carried out (`options.py`).
 - Formgrader makes its pages with an exporter of its own, which no configuration of preprocessors reaches, and which
   shows raw cells and names as if they were HTML.
 """
@@ -31,11 +32,13 @@ from alembic.script import ScriptDirectory
 from nbconvert.exporters import html
 from nbgrader import api, dbutil
 from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.apps.zipcollectapp import ZipCollectApp
 from nbgrader.converters import base
 from nbgrader.converters.autograde import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.converters.generate_assignment import GenerateAssignment
 from nbgrader.converters.generate_feedback import GenerateFeedback
+from nbgrader.converters.generate_solution import GenerateSolution
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import CsvExportPlugin
 from nbgrader.preprocessors import SaveCells
@@ -43,7 +46,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from .. import course
-from ..errors import Unreadable, UserError
+from ..errors import CourseError, Unreadable, UserError
 from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..submission import files
@@ -53,6 +56,7 @@ from . import (
     exporting,
     for_students,
     formgrader_patch,
+    options,
     preprocessors,
     private_names,
     safe_markdown,
@@ -70,6 +74,7 @@ _init_notebooks = base.BaseConverter.init_notebooks
 _init_assignment = base.BaseConverter.init_assignment
 _format_source = base.BaseConverter._format_source
 _find_all_files = base.find_all_files
+_init_plugins = ZipCollectApp.init_plugins
 
 
 _are_applied = False
@@ -84,6 +89,8 @@ def apply() -> None:
     CourseDirectory.get_existing_timestamp = get_existing_timestamp
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
     GenerateAssignment.init_notebooks = init_source_notebooks
+    GenerateSolution.init_notebooks = init_solution_notebooks
+    ZipCollectApp.init_plugins = init_plugins
     SaveCells._create_notebook = changing.create_notebook
     api.get_alembic_version = alembic_version
     swapping.apply()
@@ -123,11 +130,36 @@ def init_notebooks(self: Any) -> None:
             for sentence in preprocessors.require_gate(directory.assignment_id, self.config, directory):
                 self.log.warning(sentence)
     else:
+        require_walls(self)
         Rounds(Store(self.coursedir.root), self.coursedir.assignment_id).give_out()
+
+
+def require_walls(self: Any) -> None:
+    """Raises NbGraderException if the configuration opens a wall, see `options.walls`."""
+    with _in_one_sentence(self):
+        for sentence in options.walls(self.config):
+            raise CourseError(sentence)
+
+
+def init_plugins(self: Any) -> None:
+    """Replaces what makes the plug-ins of `nbgrader zip_collect`: it ends the program if they may not be these.
+
+    nbgrader drops a configuration that raises an error, and would take its own plug-ins.
+    """
+    for sentence in (*options.unconfigured(self.config), *options.walls(self.config)):
+        self.fail("%s", sentence)
+    _init_plugins(self)
+
+
+def init_solution_notebooks(self: Any) -> None:
+    """nbgrader's own search for the notebooks of which solutions/ is made."""
+    require_walls(self)
+    _init_notebooks(self)
 
 
 def init_source_notebooks(self: Any) -> None:
     """nbgrader's own search, after which changes are refused that the gradebook cannot follow."""
+    require_walls(self)
     _init_notebooks(self)
     with _in_one_sentence(self), _in_the_course(self):
         course.forget()  # a server may have read it long ago

@@ -14,6 +14,7 @@ from importlib import metadata
 FOLDERS = ("self", "assignment_id", "student_id")
 NAMES: Mapping[str, tuple[str, ...] | None] = {  # a function's parameters; None for what is no function
     "nbgrader.api:get_alembic_version": (),
+    "nbgrader.apps.zipcollectapp:ZipCollectApp.init_plugins": ("self",),
     "nbgrader.converters.autograde:Autograde.init_notebooks": ("self",),
     "nbgrader.converters.base:BaseConverter._format_dest": (*FOLDERS, "escape"),
     "nbgrader.converters.base:BaseConverter._format_source": (*FOLDERS, "escape"),
@@ -29,6 +30,7 @@ NAMES: Mapping[str, tuple[str, ...] | None] = {  # a function's parameters; None
     "nbgrader.converters.generate_feedback:GenerateFeedback.init_notebooks": ("self",),
     "nbgrader.converters.generate_solution:GenerateSolution._format_dest": (*FOLDERS, "escape"),
     "nbgrader.converters.generate_solution:GenerateSolution.init_destination": FOLDERS,
+    "nbgrader.converters.generate_solution:GenerateSolution.init_notebooks": ("self",),
     "nbgrader.converters.generate_solution:GenerateSolution.set_permissions": FOLDERS,
     "nbgrader.coursedir:CourseDirectory.get_existing_timestamp": ("self", "dest_path"),
     "nbgrader.dbutil:ALEMBIC_DIR": None,

@@ -262,7 +262,7 @@ def from_notebook_node(
     if not (self.sanitize_html or self.template_name in TEMPLATES):
         return _from_notebook_node(self, nb, resources, **more)
     self.sanitize_html = True
-    self.filters = {**FILTERS, **self.filters}  # those that a course configures win
+    self.filters = {**self.filters, **FILTERS}  # whatever a course configures: options.py says that it may not
     for name, made in self.filters.items():
         self.register_filter(name, made)
     with one_page():

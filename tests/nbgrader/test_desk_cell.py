@@ -69,7 +69,10 @@ def test_what_is_no_address_is_refused(place, address):
 def test_a_configuration_without_the_cell_is_refused(place):
     set_address(place)
     config = place / "nbgrader_config.py"
-    config.write_text(config.read_text().replace("    HandInCell,\n", ""))
+    without = (
+        "from autograder.nbgrader.desk_cell import HandInCell\nc.GenerateAssignment.preprocessors.remove(HandInCell)"
+    )
+    config.write_text(f"{config.read_text()}\n{without}\n")
     with pytest.raises(CourseError, match="preprocessors lacks HandInCell"):
         built(place)
 
