@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 
+from ..errors import UsageError
 from . import shared
 
 
@@ -12,10 +13,15 @@ def add(commands: shared.Commands) -> None:
     for_course = kinds.add_parser(
         "course",
         help="make a folder that is a small course",
-        description="Makes a course of one small exercise and one question, which builds and grades at once.",
+        description="Makes a course of one small exercise and one question, which builds and grades at once, or next"
+        " year's from last year's: its notebooks, exercises, settings and sentences, and none of its students.",
     )
-    for_course.add_argument("folder", metavar="DIR", help="a folder that is empty or not there yet")
-    for_course.add_argument("--attention", action="store_true", help="the course on attention that comes with the kit")
+    for_course.add_argument(
+        "folder", metavar="DIR", nargs="?", help="a folder that is empty or not there yet (with --from: the next year)"
+    )
+    which = for_course.add_mutually_exclusive_group()
+    which.add_argument("--attention", action="store_true", help="the course on attention that comes with the kit")
+    which.add_argument("--from", dest="last", metavar="LAST", help="last year's course, which stays as it is")
     for_course.set_defaults(run=course, course=shared.MADE)
     for_exercise = kinds.add_parser(
         "exercise",
@@ -29,9 +35,16 @@ def add(commands: shared.Commands) -> None:
 
 
 def course(options: Namespace) -> int:
-    """Make a folder that is a small course."""
+    """Make a folder that is a small course, the kit's own, or next year's."""
     from .. import new
 
+    if options.last is not None:
+        from ..new import last_year
+
+        print(last_year.course_from(options.last, options.folder))
+        return 0
+    if options.folder is None:
+        raise UsageError("Name a folder for the course: `autograder new course DIR`.")
     print(new.course(options.folder, options.attention))
     return 0
 

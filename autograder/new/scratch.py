@@ -1,4 +1,4 @@
-"""Creates an instructor's own course or exercise from the templates of this package."""
+"""Creates an instructor's own course or exercise from the kit's templates."""
 
 import json
 import keyword
@@ -6,12 +6,12 @@ import re
 import shutil
 from pathlib import Path
 
-from . import course as courses
-from .errors import UsageError
-from .nbgrader import for_students
-from .nbgrader.points import HEADING, ROW, TOTAL
+from .. import course as courses
+from ..errors import UsageError
+from ..nbgrader import for_students
+from ..nbgrader.points import HEADING, ROW, TOTAL
 
-TEMPLATES = Path(__file__).with_name("templates")
+TEMPLATES = courses.PACKAGE / "templates"
 LONGEST = 40  # characters of a name: ids of cells are made from it, and may have 64
 MINUTES = re.compile(r"(?P<number>\d+)(?P<end>\D*)$")  # in the last field of a table row
 
@@ -22,10 +22,7 @@ def course(folder: str, attention: bool = False) -> str:
     It is a small one to start from or, with `attention`, the kit's own.
     """
     place, kits_own = Path(folder), courses.kits_own()
-    if place.is_symlink() or place.exists() and not (place.is_dir() and not any(place.iterdir())):
-        raise UsageError(f"{folder} already exists and is not empty: choose another folder.")
-    if around := next((f for f in place.resolve().parents if (f / "nbgrader_config.py").is_file()), None):
-        raise UsageError(f"{folder} is inside the course {around}: choose a folder outside it.")
+    require_room(place)
     if kits_own is None:
         raise UsageError("This kit was installed without its own course, and its nbgrader_config.py is needed.")
     title = place.resolve().name
@@ -48,6 +45,14 @@ def course(folder: str, attention: bool = False) -> str:
         "  autograder build      # release/ and solutions/\n"
         "  autograder doctor     # what is missing; README.md says how to go on"
     )
+
+
+def require_room(place: Path) -> None:
+    """Raises UsageError unless a new course may be made in a folder."""
+    if place.is_symlink() or place.exists() and not (place.is_dir() and not any(place.iterdir())):
+        raise UsageError(f"{place} already exists and is not empty: choose another folder.")
+    if around := next((f for f in place.resolve().parents if (f / "nbgrader_config.py").is_file()), None):
+        raise UsageError(f"{place} is inside the course {around}: choose a folder outside it.")
 
 
 def exercise(name: str, assignment: str | None = None) -> str:
