@@ -18,9 +18,10 @@ import pytest
 from conftest import ASSIGNMENT, ROOT
 from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
 
 from autograder.intake import owners as whose
-from autograder.nbgrader import collecting
+from autograder.nbgrader import collecting, configure
 from autograder.submission import times
 
 NOTEBOOK = f"{ASSIGNMENT}.ipynb"
@@ -179,11 +180,12 @@ def collected(place, pattern, files, force=False, **options):
         (archive / name).parent.mkdir(parents=True, exist_ok=True)
         (archive / name).write_bytes(content)
     shutil.copytree(ROOT / "release" / ASSIGNMENT, place / "release" / ASSIGNMENT, dirs_exist_ok=True)
-    app = ZipCollectApp(force=force)
+    config = Config()
+    configure(config)
+    config.FileNameCollectorPlugin.named_regexp = pattern
+    config.SafeCollector.update(options)
+    app = ZipCollectApp(force=force, config=config)
     app.coursedir = CourseDirectory(root=str(place), assignment_id=ASSIGNMENT)
-    app.extractor_plugin, app.collector_plugin = collecting.BoundedExtractor, collecting.SafeCollector
-    app.config.FileNameCollectorPlugin.named_regexp = pattern
-    app.config.SafeCollector.update(options)
     app.log = logging.Logger("collecting")
     app.log.addHandler(handler := logging.StreamHandler(said := io.StringIO()))
     app.init_plugins()
