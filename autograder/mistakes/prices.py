@@ -34,7 +34,6 @@ PRICES = {  # by the category of a check
 def price(mistake: Mistake, alone: Mapping[str, Observation], categories: Mapping[str, str]) -> float:
     """The price of a mistake: what the checks find of an answer with it `alone`, and their `categories`, by name.
 
-    A check that was not tried says nothing of what is wrong, unless none was: then an easier case of all ended each.
     What stops with an error at every turn was never run.
     """
     if mistake.price is not None:
@@ -42,9 +41,22 @@ def price(mistake: Mistake, alone: Mapping[str, Observation], categories: Mappin
     if mistake.edits is None:  # a whole answer, and no edit of a right one
         return ALL
     failed = {name: seen for name, seen in alone.items() if seen.failed}
-    failed = {name: seen for name, seen in failed.items() if not seen.reason.startswith(NOT_TRIED)} or failed
-    runs = any(not seen.failed for seen in alone.values()) or any(not seen.line for seen in failed.values())
-    return max((PRICES[categories[name]] for name in failed), default=ALL) if runs else ALL
+    names = tried({name: seen.reason for name, seen in failed.items()})
+    runs = any(not seen.failed for seen in alone.values()) or any(not failed[name].line for name in names)
+    return dearest(categories[name] for name in names) if runs else ALL
+
+
+def tried(reasons: Mapping[str, str]) -> list[str]:
+    """The names of the checks that failed after they were tried, from the `reasons` of all that failed.
+
+    A check that was not tried says nothing of what is wrong, unless none was: then an easier case of all ended each.
+    """
+    return [name for name, reason in reasons.items() if not reason.startswith(NOT_TRIED)] or [*reasons]
+
+
+def dearest(categories: Iterable[str]) -> float:
+    """The price of the dearest of these categories of checks; ALL if there is none."""
+    return max((PRICES[category] for category in categories), default=ALL)
 
 
 def left(found: Iterable[Diagnosis]) -> float:

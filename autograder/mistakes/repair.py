@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .. import course
 from ..checks.source_text import names_under
 from ..verdict import NOT_TRIED, PLACE, Diagnosis
-from . import own_softmax
+from . import own_softmax, prices
 from .bank import bank, right_answer, styles_of
 from .edits import MODULES, Context, Edit, EditsOf, Mutant, Page, edits_in, made, name_called, slips
 from .prices import ALL, PRICES
@@ -399,12 +399,9 @@ def has_run(run: ExerciseRun) -> bool:
 
 
 def tried(run: ExerciseRun) -> list[Check]:
-    """The checks that an answer failed, without those that were not tried: an edit has to pass the first one first.
-
-    Where none was tried, an easier case of all of them ended each.
-    """
-    failed = run.rejected()
-    return [check for check in failed if not check.reason.startswith(NOT_TRIED)] or failed
+    """The checks that an answer failed, and that were tried: an edit has to pass the first one first."""
+    failed = {check.name: check for check in run.rejected()}
+    return [failed[name] for name in prices.tried({name: check.reason for name, check in failed.items()})]
 
 
 def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str) -> list[Diagnosis]:
@@ -412,7 +409,7 @@ def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str
 
     A name or a fact says more than that there is an edit, and is certain as well: it keeps its sentence.
     """
-    price = max(PRICES[check.category] for check in tried(run)) if has_run(run) else NEVER_RAN
+    price = prices.dearest(check.category for check in tried(run)) if has_run(run) else NEVER_RAN
     if edit.kind == NAMES:  # what else was found took what has another name for what is not there
         return [names_given(edit, text, SAYS)]
     change, what = CHANGES[edit.kind], RETURNED if edit.kind in FORMS else "this line"
