@@ -3,6 +3,8 @@
 A sentence is told when an attempt is answered with it. It has helped if, at the student's next try at that exercise,
 the mistake is gone. A try is an attempt that answers the exercise with another answer than before: handing in the same
 cell once more, because another exercise was worked on, says nothing about the sentence.
+
+What ends the grading of an answer, such as a time-out or an error when its cell runs, is a mistake like any other here.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
@@ -32,38 +34,55 @@ from ..grading.store import Store
 from ..groups import names
 from ..groups.grouping import Grouping, grouped
 from ..groups.names import is_unnamed
-from ..report.outcome_text import said_of
+from ..report.outcome_text import STATUS, said_of
 from ..submission import read
-from ..submission.answers import answers_of, is_same
+from ..submission.answers import CODE, answers_of, is_same
 from ..submission.restore import restore
-from ..verdict import NO_NAMES, Outcome, Verdict
+from ..verdict import NO_NAMES, STANDS_ON, Outcome, Verdict
 from .record import DONE, GRADING, WAITING, Attempt, Record
 from .tables import ATTEMPT, PERSON
 from .visitors import INSTRUCTOR
 
-STUCK = 3  # tries one after another with the same mistake
+STUCK = 3  # tries one after another with the same mistake, or hand-ins of the same wrong answer
 KEPT = 1_000  # notebooks of which it is kept in memory how the answers are written
 OVERLAP = 60.0  # seconds of the last look that are looked at again: what ends together may be seen one after another
 AT_ONCE = 200  # verdicts in a query
 # an instructor who is no student, and tries things out
 IS_TEACHER = (PERSON.c.role == INSTRUCTOR) & (PERSON.c.student == "") & (PERSON.c.door != "me")
+TROUBLE = "stopped: "  # how the ids of mistakes begin that say why there is no grade: no mistake of a bank has a blank
+WHOLE = ""  # in place of an exercise: all of the notebook
 GONE, STAYED, OPEN, UNGRADED = FATES = ("gone", "still there", "no further try yet", "next try not graded")
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A named mistake in one answer: `line` is the student's, or ""."""
+    """A named mistake in one answer, or what ended its grading: `line` is the student's, or "", and `why` says more."""
 
     id: str
     message: str
     line: str
+    why: str = ""
+
+    @property
+    def is_trouble(self) -> bool:
+        """Whether it ended the grading."""
+        return self.id.startswith(TROUBLE)
+
+
+class Has(NamedTuple):
+    """A student who has a mistake: the student's line, or "", and what is said of it besides, such as an error."""
+
+    student: str
+    line: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What became of one exercise in one attempt, and the sentences that were `told` of it, as (id, sentence).
 
-    `is_nameless`: it is wrong and has no name. Of the attempt, what was told of all of it is left out.
+    `is_nameless`: it is wrong and has no name. `mistakes` are the named ones, or what ended the grading. `checks` are
+    those that were tried, each with whether it passed. Of the attempt, what was told of all of it is left out.
     """
 
     attempt: Attempt
@@ -75,6 +94,7 @@ class Answer:
     mistakes: tuple[Mistake, ...]
     told: tuple[tuple[str, str], ...]
     is_nameless: bool
+    checks: tuple[tuple[str, bool], ...] = ()
 
     @property
     def is_right(self) -> bool:
@@ -112,28 +132,48 @@ class Square:
 
 @dataclass(frozen=True)
 class Row:
-    """A student in the picture: the squares are in the order of the exercises."""
+    """A student in the picture: the squares are in the order of the exercises.
+
+    `waiting` counts the attempts that are not graded yet. `owners` are those whose attempts are the student's.
+    """
 
     student: str
     name: str
     squares: tuple[Square, ...]
     attempts: int
     latest: datetime | None
+    waiting: int
+    owners: tuple[str, ...]
+
+    @property
+    def score(self) -> float:
+        """The points of all latest answers."""
+        return sum(square.answer.score for square in self.squares if square.answer)
 
 
 @dataclass(frozen=True)
 class Stuck:
-    """A student whose last `tries` at an exercise all had the same mistake."""
+    """A student whose last `tries` at an exercise all had the same mistake, or who handed in the same `times`.
+
+    The latter means: the same wrong answer, with nothing else changed. `mistake` is None for one without a name.
+    """
 
     student: str
     exercise: str
-    mistake: Mistake
+    mistake: Mistake | None
     tries: int
+    times: int
+    attempt: Attempt
+
+    @property
+    def is_same(self) -> bool:
+        """Whether it is the same answer that was handed in again and again."""
+        return self.times >= STUCK
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How many tries an exercise took those who have it right, and who has not."""
+    """How many have an exercise right now, and how many tries it took those who ever had it right."""
 
     exercise: str
     right: int
@@ -144,12 +184,26 @@ class Effort:
 
 @dataclass(frozen=True)
 class Common:
-    """A mistake that several have at the moment: the students, each with the line."""
+    """A mistake that students have in their latest answers, to an exercise or in the WHOLE notebook."""
 
     exercise: str
     id: str
     message: str
-    who: tuple[tuple[str, str], ...]
+    who: tuple[Has, ...]
+
+    @property
+    def is_trouble(self) -> bool:
+        """Whether it ended the grading."""
+        return self.id.startswith(TROUBLE)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a check asks for, its kind and its points."""
+
+    sentence: str
+    category: str
+    points: float
 
 
 @dataclass(frozen=True)
@@ -167,6 +221,7 @@ class Overview:
     sentences: list[Sentence]
     groups: Grouping
     newest: Mapping[str, Attempt]  # a student's latest graded attempt, for the code of a group
+    checks: Mapping[tuple[str, str], Asked]  # by exercise and name
 
 
 class Essences:
@@ -189,33 +244,39 @@ class Essences:
 class _Way:
     """A student's way through an exercise, try by try: what is shown of it, however many tries there are.
 
-    `right_at` is the first right try; `streaks` counts, by mistake, the tries up to the latest that have it; `told` is
-    what was told in the latest, and `fates` what became of each (id, sentence) that was told before. `nameless` is the
-    latest outcome if it is wrong and has no name.
+    `latest` is what became of it in the latest attempt, `answer` the latest that is not as it was released. `right_at`
+    is the first right try; `streaks` counts, by mistake, the tries up to the latest that have it, and `times` how often
+    the latest was handed in with nothing else changed. `told` is what was told in the latest, and `fates` what became
+    of each (id, sentence) that was told before. `nameless` is the latest outcome if it is wrong and has no name.
     """
 
     tries: int = 0
     latest: Answer | None = None
+    answer: Answer | None = None
     right_at: int | None = None
     streaks: dict[str, int] = field(default_factory=dict)
+    times: int = 0
     told: dict[str, str] = field(default_factory=dict)
     fates: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     nameless: Outcome | None = None
 
-    def add(self, answer: Answer, outcome: Outcome, is_same: Callable[[Answer, Answer], bool]) -> None:
-        """Take in the next answer: a try, or the same one once more. One that is as it was released is none."""
+    def add(self, answer: Answer, outcome: Outcome, is_same: Callable[[Answer, Answer], bool]) -> bool:
+        """Take in the next answer; returns whether it is a try: no longer as released, and not as it was before."""
         if not answer.is_begun:
-            return
+            if self.latest is not None or any(one.is_trouble for one in answer.mistakes):
+                self.latest, self.nameless = answer, None  # an answer that is gone
+            return False
         told = {id: message for id, message in answer.told if not id.startswith(NO_NAMES)}
-        if self.latest and self.latest.came_out() == answer.came_out() and is_same(self.latest, answer):
-            self.told |= told
-        else:
-            self.fates.update((id, message, _fate(id, answer)) for id, message in self.told.items())
-            self.tries, self.told = self.tries + 1, told
-            self.streaks = {one.id: self.streaks.get(one.id, 0) + 1 for one in answer.mistakes}
-            if self.right_at is None and answer.is_right:
-                self.right_at = self.tries
         self.latest, self.nameless = answer, outcome if answer.is_nameless else None
+        if self.answer and self.answer.came_out() == answer.came_out() and is_same(self.answer, answer):
+            self.answer, self.told = answer, self.told | told
+            return False
+        self.fates.update((id, message, _fate(id, answer)) for id, message in self.told.items())
+        self.answer, self.tries, self.times, self.told = answer, self.tries + 1, 1, told
+        self.streaks = {one.id: self.streaks.get(one.id, 0) + 1 for one in answer.mistakes}
+        if self.right_at is None and answer.is_right:
+            self.right_at = self.tries
+        return True
 
     def all_fates(self) -> Counter[tuple[str, str, str]]:
         """How often each (id, sentence, fate) came about; told twice for the same answer, it counts once."""
@@ -240,6 +301,7 @@ class _Student:
         verdict: Verdict | None,
         told: Sequence[Mapping[str, Any]],
         is_same: Callable[[Answer, Answer], bool],
+        is_all_same: Callable[[Attempt, Attempt], bool],
     ) -> bool:
         """Take in an attempt, as it is now; returns False if a later one was taken in before."""
         self.owners.add(attempt.owner)
@@ -253,11 +315,13 @@ class _Student:
         self.waiting.discard(attempt.id)
         if not _comes_after(attempt, self.newest):
             return False
-        self.newest = attempt
+        before, self.newest = self.newest, attempt
         self.is_nameable |= any(outcome.fingerprint for outcome in verdict.exercises)
-        for outcome in verdict.exercises:
-            if outcome.exercise in self.ways:
-                self.ways[outcome.exercise].add(_answer(attempt, outcome, told), outcome, is_same)
+        ways = [(self.ways[one.exercise], one) for one in verdict.exercises if one.exercise in self.ways]
+        tries = [way.add(_answer(attempt, outcome, told), outcome, is_same) for way, outcome in ways]
+        if before is not None and not any(tries) and is_all_same(before, attempt):
+            for way, _ in ways:
+                way.times += 1
         return True
 
 
@@ -278,6 +342,7 @@ class _Seen:
         self.recent: dict[str, tuple[float, object]] = {}  # those that the next look finds again, and how they were
         self.people: dict[int, tuple[str, str, bool]] = {}
         self.students: dict[str, _Student] = {}
+        self.checks: dict[tuple[str, str], Asked] = {}
 
     def look(self, record: Record, root: Path, assignment: Assignment, version: object) -> None:
         """Take in what has changed since the last look; `version` is of the instructor's names."""
@@ -315,23 +380,40 @@ class _Seen:
         """Take in attempts in this order; returns the students of whom later ones were taken in before."""
         late = set()
         is_same_answer = functools.partial(self._is_same, record, assignment)
+        is_all_same = functools.partial(self._is_all_same, record, assignment)
         for start in range(0, len(attempts), AT_ONCE):
             some = attempts[start : start + AT_ONCE]
             verdicts = _verdicts(record, [one.id for one in some if one.state == DONE or one.again])
             for one in some:
                 verdict = verdicts.get(one.id)
+                self._note_checks(verdict)
                 slim = replace(one, told=None, assignment=assignment.name, name="")
                 student = _student(one)
                 if student not in self.students:
                     self.students[student] = _Student(exercise.name for exercise in assignment.exercises)
                 seen = self.students[student]
-                if not seen.add(slim, verdict and names(verdict), one.told or (), is_same_answer):
+                if not seen.add(slim, verdict and names(verdict), one.told or (), is_same_answer, is_all_same):
                     late.add(student)
         moments = {one.id: max(moment.timestamp() for moment in (one.arrived, one.ended) if moment) for one in attempts}
         self.since = max([self.since, *(moment - OVERLAP for moment in moments.values())])
         self.recent |= {one.id: (moments[one.id], _when(one)) for one in attempts}
         self.recent = {id: (moment, state) for id, (moment, state) in self.recent.items() if moment > self.since}
         return late
+
+    def _note_checks(self, verdict: Verdict | None) -> None:
+        """Keep what the checks of a verdict ask for."""
+        for outcome in verdict.exercises if verdict else ():
+            for check in outcome.checks:
+                key = sys.intern(outcome.exercise), sys.intern(check.name)
+                if check.passed or key not in self.checks:
+                    self.checks[key] = Asked(check.sentence, check.category, check.points)
+
+    def _is_all_same(self, record: Record, assignment: Assignment, one: Attempt, other: Attempt) -> bool:
+        """Whether two attempts have the same code, all of it."""
+        if one.sha256 == other.sha256:
+            return True
+        texts = [self._texts_of(record, assignment, attempt).get(CODE) for attempt in (one, other)]
+        return texts[0] == texts[1] is not None
 
     def _is_same(self, record: Record, assignment: Assignment, one: Answer, other: Answer) -> bool:
         """Whether two answers are written the same."""
@@ -359,6 +441,11 @@ class _Seen:
 
     def _of(self, seen: _Student) -> tuple[str, str, bool]:
         return self.people[seen.latest.person] if seen.latest else ("", "", False)
+
+
+def is_bank_name(id: str) -> bool:
+    """Whether an id is that of a mistake in a bank, or of a group of answers: others are internal, and not shown."""
+    return not id.startswith((*NO_NAMES, STANDS_ON, TROUBLE))
 
 
 def _student(attempt: Attempt) -> str:
@@ -399,6 +486,7 @@ def of(
             sentences=_sentences(ways),
             groups=grouped(_unnamed(ways, assignment.name)),
             newest={student: one.newest for student, one in students.items() if one.newest},
+            checks=dict(seen.checks),
         )
 
 
@@ -464,8 +552,13 @@ def _verdicts(record: Record, attempts: Collection[str]) -> dict[str, Verdict]:
 
 
 def _answer(attempt: Attempt, outcome: Outcome, told: Sequence[Mapping[str, Any]]) -> Answer:
-    named = [d for d in outcome.diagnosis if d.is_name]
-    said = [name for one in told if one["exercise"] == outcome.exercise for name in one["names"]]
+    named = [] if outcome.not_started else [d for d in outcome.diagnosis if d.is_name]
+    about = [one for one in told if one["exercise"] == outcome.exercise]
+    said = [(name["id"], name["message"]) for one in about for name in one["names"]]
+    mistakes = [Mistake(sys.intern(d.id), sys.intern(said_of(d, outcome)), d.line) for d in named]
+    if trouble := _trouble(outcome):
+        mistakes.append(trouble)
+        said += [(trouble.id, trouble.message) for one in about if one["status"] is not None]
     return Answer(
         attempt,
         outcome.exercise,
@@ -473,10 +566,19 @@ def _answer(attempt: Attempt, outcome: Outcome, told: Sequence[Mapping[str, Any]
         outcome.max_score,
         outcome.status,
         outcome.status != "missing" and not outcome.not_started,
-        tuple(Mistake(sys.intern(d.id), sys.intern(said_of(d, outcome)), d.line) for d in named),
-        tuple((sys.intern(name["id"]), sys.intern(name["message"])) for name in said),
+        tuple(mistakes),
+        tuple((sys.intern(id), sys.intern(message)) for id, message in said),
         is_unnamed(outcome),
+        tuple((sys.intern(check.name), check.passed) for check in outcome.checks),
     )
+
+
+def _trouble(outcome: Outcome) -> Mistake | None:
+    """What ended the grading of an answer, as a mistake; None if it is graded, or there is none."""
+    if outcome.status == "graded" or outcome.not_started:
+        return None
+    status = {"missing": "was not found"}.get(outcome.status, STATUS[outcome.status])
+    return Mistake(sys.intern(f"{TROUBLE}{outcome.status}"), sys.intern(f"It {status}."), "", outcome.message)
 
 
 # --- what is shown --------------------------------------------------------------------------------
@@ -486,33 +588,55 @@ _Ways = Mapping[tuple[str, str], _Way]  # by student and exercise
 
 def _row(student: str, name: str, seen: _Student) -> Row:
     squares = tuple(Square(way.latest, way.tries) for way in seen.ways.values())
-    return Row(student, name, squares, seen.attempts, seen.latest.arrived if seen.latest else None)
+    latest = seen.latest.arrived if seen.latest else None
+    return Row(student, name, squares, seen.attempts, latest, len(seen.waiting), tuple(sorted(seen.owners)))
 
 
 def _effort(exercise: str, ways: Sequence[_Way]) -> Effort:
+    right = sum(way.latest is not None and way.latest.is_right for way in ways)
     needed = [way.right_at for way in ways if way.right_at]
     median = statistics.median(needed) if needed else None
-    return Effort(exercise, len(needed), sum(way.tries > 0 for way in ways), median, max(needed, default=0))
+    return Effort(exercise, right, sum(way.tries > 0 for way in ways), median, max(needed, default=0))
 
 
 def _stuck(ways: _Ways) -> list[Stuck]:
     found = []
     for (student, exercise), way in ways.items():
-        for mistake in way.latest.mistakes[:1] if way.latest else ():
-            if way.streaks[mistake.id] >= STUCK:
-                found.append(Stuck(student, exercise, mistake, way.streaks[mistake.id]))
-    return sorted(found, key=lambda one: (-one.tries, one.exercise, one.student))
+        if way.latest is None or way.latest is not way.answer or way.latest.is_right:
+            continue
+        tries, mistake = 0, None
+        for one in way.latest.mistakes:
+            if way.streaks[one.id] > tries:
+                tries, mistake = way.streaks[one.id], one
+        if max(tries, way.times) >= STUCK:
+            found.append(Stuck(student, exercise, mistake, tries, way.times, way.latest.attempt))
+    return sorted(found, key=lambda one: (-max(one.tries, one.times), one.exercise, one.student))
 
 
 def _common(ways: _Ways) -> list[Common]:
-    who: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    who: dict[tuple[str, str], set[Has]] = {}
     messages: dict[tuple[str, str], str] = {}
+    whole = _of_the_whole(ways)
     for (student, exercise), way in ways.items():
         for mistake in way.latest.mistakes if way.latest else ():
-            who.setdefault((exercise, mistake.id), []).append((student, mistake.line))
-            messages[exercise, mistake.id] = mistake.message
+            place = WHOLE if whole.get(student) == mistake.id else exercise
+            who.setdefault((place, mistake.id), set()).add(Has(student, mistake.line, mistake.why))
+            messages[place, mistake.id] = mistake.message
     made = [Common(exercise, id, messages[exercise, id], tuple(sorted(them))) for (exercise, id), them in who.items()]
     return sorted(made, key=lambda one: (-len(one.who), one.exercise, one.id))
+
+
+def _of_the_whole(ways: _Ways) -> dict[str, str]:
+    """What ended the grading of all exercises of a student's notebook, where it is one thing for several of them."""
+    found: dict[str, list[Mistake | None]] = {}
+    for (student, _), way in ways.items():
+        troubles = [one for one in way.latest.mistakes if one.is_trouble] if way.latest else []
+        found.setdefault(student, []).append(troubles[0] if troubles else None)
+    return {
+        student: troubles[0].id
+        for student, troubles in found.items()
+        if troubles[0] and len(troubles) > 1 and all(one == troubles[0] for one in troubles)
+    }
 
 
 def _unnamed(ways: _Ways, assignment: str) -> Iterable[tuple[str, Verdict]]:
@@ -533,9 +657,11 @@ def _sentences(ways: _Ways) -> list[Sentence]:
 
 def _fate(id: str, after: Answer) -> str:
     """What became of a mistake at the next try."""
+    if after.has(id):
+        return STAYED
     if after.status != "graded":
         return UNGRADED
-    return STAYED if after.has(id) else GONE
+    return GONE
 
 
 def _changed(root: Path) -> int:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from .. import course
 from ..report import pages
-from . import answers, complaints, disclosure, handing
+from . import answers, complaints, disclosure, handing, overview
 from .record import DONE, Attempt, owner_of
 from .settings import RECEIVED
 from .visitors import FORM_TOKEN, INSTRUCTOR
@@ -52,6 +52,7 @@ def environment() -> Environment:
     """The reports' environment, with the desk's templates and filters for times."""
     made = pages.environment(Path(__file__).parent / "templates")
     made.filters["moment"] = answers.moment
+    made.tests["bank_name"] = overview.is_bank_name
     made.filters["iso"] = lambda when: when.astimezone(UTC).isoformat(timespec="seconds")
     return made
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from .. import course
-from ..verdict import FULL, Outcome, Verdict
+from ..verdict import FULL, Diagnosis, Outcome, Verdict
 from .gradebook_marks import Mark, Standing
 from .outcome_text import NOT_STARTED, STATUS, name_of, points
 
@@ -65,8 +65,16 @@ def _cell(outcome: Outcome | None, mark: Mark | None = None) -> str:
     score = mark.score if mark else outcome.score
     text = f"{points(score)}/{points(outcome.max_score)}"
     by_hand = ["by hand"] * bool(mark and mark.changed_by_hand) + ["with extra"] * bool(mark and mark.extra)
-    named = ", ".join([*by_hand, *[NOT_STARTED] * outcome.not_started, *(d.id for d in outcome.diagnosis)])
+    found = list(dict.fromkeys(_word_for(one) for one in outcome.diagnosis if not outcome.not_started))
+    named = ", ".join([*by_hand, *[NOT_STARTED] * outcome.not_started, *found])
     return f"{text} {named or STATUS[outcome.status]}".rstrip()
+
+
+def _word_for(found: Diagnosis) -> str:
+    """A diagnosis in a word or two: ids that are not of a bank mean nothing to a reader."""
+    if found.base:
+        return f"because of {found.base}"
+    return found.id if found.is_name else "without a name"
 
 
 class Batch(Protocol):

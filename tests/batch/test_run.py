@@ -210,6 +210,19 @@ def test_a_large_class_is_not_printed():
     assert "101 submissions" in table.text() and "autograder report 02" in table.text()
 
 
+def test_the_table_has_no_ids_that_mean_nothing_to_a_reader():
+    assignment = course.find_assignment("02")
+    table, made = class_text.ClassTable(assignment), verdict("graded")
+    outcome = next(one for one in made.exercises if one.exercise == assignment.exercises[0].name)
+    ids = ("no-scale", "fact-times", "place-values", "stands-on-attention")
+    outcome.diagnosis = [Diagnosis(id, "What is wrong.") for id in ids]
+    table.add("ada", made)
+    assert "no-scale, without a name, because of attention" in table.text()
+    assert not any(id in table.text() for id in ids[1:])
+    outcome.not_started = True
+    assert "not started " in table.text() and "no-scale" not in table.text()
+
+
 def test_what_is_too_much_to_be_copied_is_a_remark(tmp_path, submit, monkeypatch):
     monkeypatch.setattr(files, "MAX_NAMES", 20)
     submit("ada")

@@ -30,6 +30,7 @@ from autograder.desk.visitors import Visitor
 from autograder.grading.grader import Grader
 from autograder.grading.store import Store
 from autograder.groups import names
+from autograder.verdict import without_grade
 
 OWN = "def normalise(x):\n    if x.dim() != 1:\n        raise ValueError\n    return x * {}"
 SAYS = "You give the numbers back as they came: <b>take</b> their mean away first."
@@ -142,6 +143,90 @@ def test_who_is_stuck(place, record, grader):
     hand_in(record, place, "ada", right(place))
     desk_class.grade_all(record, grader)
     assert looked(record, place).stuck == []
+
+
+@pytest.mark.parametrize("then", ["wrong", "as released", "gone", "broken"])
+def test_who_had_it_right_and_has_it_no_longer_does_not_have_it_right(place, record, grader, then):
+    answers = {
+        "wrong": no_root(place),
+        "as released": {},
+        "gone": {"normalise": "# later"},
+        "broken": {"normalise": "def normalise(x:\n    return x"},
+    }
+    hand_in(record, place, "ada", right(place), answers[then])
+    hand_in(record, place, "bob", right(place))
+    desk_class.grade_all(record, grader)
+    found = looked(record, place)
+    assert next((one.right, one.begun, one.median) for one in found.efforts if one.exercise == "normalise") == (1, 2, 1)
+    squares = {row.student: row.squares[0].answer for row in found.rows}
+    assert not squares["ada"].is_right and squares["bob"].is_right, "the table says the same"
+
+
+def test_who_is_stuck_hands_in_the_same_wrong_answer_three_times(place, record, grader):
+    """Nothing of the code has changed; a right answer is nobody's trouble, and who works on another one is not stuck."""
+    other = {"moving_average": "def moving_average(): pass"}
+    hand_in(record, place, "ada", *[no_root(place)] * 2)
+    hand_in(record, place, "bob", *[right(place)] * 4)
+    hand_in(record, place, "cleo", *[{**no_root(place), "moving_average": f"# {n}"} for n in range(4)])
+    desk_class.grade_all(record, grader)
+    assert looked(record, place).stuck == []
+    hand_in(record, place, "ada", no_root(place))
+    hand_in(record, place, "dora", *[{"normalise": OWN.format(2), **other}] * 3)
+    desk_class.grade_all(record, grader)
+    found = {(one.student, one.exercise): one for one in looked(record, place).stuck}
+    assert {key for key in found if key[0] not in ("cleo", "dora")} == {("ada", "normalise")}
+    assert (found["ada", "normalise"].times, found["ada", "normalise"].mistake.id) == (3, "no-root")
+    assert found["dora", "normalise"].is_same and found["dora", "normalise"].mistake is None, "without a name"
+    assert ("dora", "moving_average") in found and ("cleo", "normalise") not in found
+    hand_in(record, place, "ada", {**no_root(place), **other})
+    desk_class.grade_all(record, grader)
+    assert looked(record, place).stuck[0].times == 3, "who goes on with another exercise has not handed in the same"
+
+
+def test_what_ends_grading_is_a_mistake_like_any_other(place, record, grader):
+    """It has a row of its own, and the sentence about it is counted, gone or still there; who repeats it is stuck."""
+    broken = {"normalise": "def normalise(x:\n    return x"}
+    hand_in(record, place, "ada", broken, right(place))
+    hand_in(record, place, "bob", *[{"normalise": f"def normalise(x:\n    return {n}"} for n in range(3)])
+    desk_class.grade_all(record, grader)
+    found = looked(record, place)
+    (row,) = [one for one in found.common if one.exercise == "normalise"]
+    assert row.message == "It could not run." and [has.student for has in row.who] == ["bob"] and row.is_trouble
+    assert "SyntaxError" in row.who[0].why
+    assert fates(found)["normalise", row.id] == {GONE: 1, STAYED: 2, OPEN: 1}
+    assert [(one.student, one.tries, one.mistake.message) for one in found.stuck if one.exercise == "normalise"] == [
+        ("bob", 3, "It could not run.")
+    ]
+
+
+def test_what_ended_all_of_a_notebook_is_one_row(place, record, grader):
+    hand_in(record, place, "ada", right(place))
+    desk_class.grade_all(record, grader)
+    (attempt,) = record.attempts()
+    verdict = record.verdict(attempt.id)
+    for status, exercises, place_of in (
+        ("timeout", verdict.exercises, {""}),
+        ("killed", verdict.exercises[:1], {"normalise"}),
+    ):
+        stopped = [without_grade(one.exercise, one.max_score, status, "It took 300 s.") for one in exercises]
+        rest = [one for one in verdict.exercises if one.exercise not in {each.exercise for each in stopped}]
+        with record.writing() as connection:
+            text = replace(verdict, exercises=[*stopped, *rest]).to_json()
+            connection.execute(sa.update(ATTEMPT).values(verdict=text))
+        rows = [one for one in looked(record, place).common if one.is_trouble]
+        assert {one.exercise for one in rows} == place_of and [has.student for has in rows[0].who] == ["ada"]
+        assert rows[0].who[0].why == "It took 300 s."
+
+
+def test_ids_that_are_no_names_are_shown_to_nobody(place, record, grader, teacher):
+    """Neither those of what ended grading, nor of facts and places, nor of what is blamed on another exercise."""
+    hand_in(record, place, "ada", {"normalise": "def normalise(x:\n    return x"}, no_root(place))
+    desk_class.grade_all(record, grader)
+    page = BeautifulSoup(teacher.get(f"/instructor/{NAME}").text, "html.parser").text
+    assert "no-root" in page and "It could not run." in page and overview.TROUBLE not in page
+    shown = {id: overview.is_bank_name(id) for id in ("no-root", "normalise-3f9a2c", "fact-times", "place-line")}
+    assert shown == {"no-root": True, "normalise-3f9a2c": True, "fact-times": False, "place-line": False}
+    assert not overview.is_bank_name("stands-on-attention")
 
 
 def test_what_waits_and_what_instructors_try(place, record, grader):
