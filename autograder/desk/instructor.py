@@ -5,7 +5,7 @@ They work without JavaScript; with it, what changes is fetched again every few s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -24,9 +24,10 @@ from ..groups.grouping import Group, code_of, shown
 from ..report import lesson
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
-from . import bodies, complaints, deliveries, handing, overview, pages
+from . import bodies, browsing, class_table, complaints, deliveries, handing, overview, pages, timeline
+from .addresses import Addresses
 from .app import check_post, desk_of, visitor_of
-from .overview import GONE, OPEN, STAYED, UNGRADED, Essences, Overview
+from .overview import GONE, OPEN, STAYED, UNGRADED, Overview
 from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ MANY = 20  # students named in one line
 FIELDS = 4  # of the form, at most
 LARGEST = 64 * 1024  # bytes of it
 
-ESSENCES = Essences()
 CODES: LRUCache[tuple[str, str, str], str] = LRUCache(200)  # the code that is shown of groups, by its notebook
 
 
@@ -52,6 +52,7 @@ def routes() -> Sequence[BaseRoute]:
         Route("/instructor", index),
         Route("/instructor/{assignment}", page, methods=["GET"]),
         Route("/instructor/{assignment}/names", name_group, methods=["POST"]),
+        *browsing.routes(),
     ]
 
 
@@ -67,7 +68,8 @@ async def page(request: Request, problem: str = "", status: int = 200) -> Respon
     desk = desk_of(request)
     token = desk.guard.token(request) if desk.guard else ""
     told = problem or request.query_params.get("named", "")
-    made = await run_in_threadpool(_page, desk, visitor, token, request.path_params["assignment"], told, bool(problem))
+    asked = request.path_params["assignment"], dict(request.query_params)
+    made = await run_in_threadpool(_page, desk, visitor, token, *asked, told, bool(problem))
     return HTMLResponse(made, status)
 
 
@@ -123,13 +125,17 @@ class Unnamed:
     students: list[str]
 
 
-def _page(desk: Desk, visitor: Visitor, token: str, name: str, told: str, is_problem: bool) -> str:
+def _page(
+    desk: Desk, visitor: Visitor, token: str, name: str, query: Mapping[str, str], told: str, is_problem: bool
+) -> str:
     about = handing.assignment_of(desk, name)
-    found = overview_of(desk, about)
+    exercises = [exercise.name for exercise in about.exercises]
+    choice = class_table.choice_of(query, exercises)
+    at, due, now = Addresses(desk, name), desk.book.assignments().get(name), datetime.now(UTC)
+    found = overview.of_desk(desk, about)
     who = {row.student: row.name for row in found.rows}
     groups = [
-        Unnamed(group, _code_of(desk, about, found, group), [who[s] for s in group.students])
-        for group in found.groups.all()[:SHOWN]
+        Unnamed(group, _code_of(desk, about, found, group), group.students) for group in found.groups.all()[:SHOWN]
     ]
     given = {one.id: one for one in names.read(desk.root)}
     return pages.render(
@@ -139,11 +145,17 @@ def _page(desk: Desk, visitor: Visitor, token: str, name: str, told: str, is_pro
         visitor,
         title=_title(name),
         name=name,
-        due=desk.book.assignments().get(name),
-        now=datetime.now(UTC),
+        due=due,
+        now=now,
+        at=at,
+        base=at.attempt(""),
+        timeline=timeline.of(desk.record, name, due, now),
         found=found,
+        choice=choice,
+        shows=class_table.SHOWS,
+        rows=class_table.chosen(found, exercises, choice),
         who=who,
-        exercises=[exercise.name for exercise in about.exercises],
+        exercises=exercises,
         groups=groups,
         many=MANY,
         fates=(GONE, STAYED, OPEN, UNGRADED),
@@ -151,13 +163,6 @@ def _page(desk: Desk, visitor: Visitor, token: str, name: str, told: str, is_pro
         problem=told if is_problem else "",
         named=given.get(told) if not is_problem else None,
     )
-
-
-def overview_of(desk: Desk, about: course.Assignment) -> Overview:
-    """The Overview of an assignment of this desk's course."""
-    roster = {student: person.name for student, person in desk.book.students().items()}
-    named = desk.queue.named_again if desk.queue else 0
-    return overview.of(desk.record, desk.root, about, roster, ESSENCES, named)
 
 
 def _cells(desk: Desk, about: course.Assignment, found: Overview, student: str) -> list[RestoredCell]:
@@ -191,7 +196,7 @@ def _name(desk: Desk, about: course.Assignment, group: str, says: str) -> None:
         return
     if desk.queue is None:
         raise Refused("Nothing is graded at this desk, so no answer can be tried.", 503)
-    found = overview_of(desk, about)
+    found = overview.of_desk(desk, about)
     answers = naming.Answers(found.groups, lambda member: _cells(desk, about, found, member.student))
     about_grading = desk.queue.grading
     with desk.queue.engine() as engine:

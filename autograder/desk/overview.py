@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
@@ -42,6 +42,9 @@ from ..verdict import NO_NAMES, STANDS_ON, Outcome, Verdict
 from .record import DONE, GRADING, WAITING, Attempt, Record
 from .tables import ATTEMPT, PERSON
 from .visitors import INSTRUCTOR
+
+if TYPE_CHECKING:
+    from .desk import Desk
 
 STUCK = 3  # tries one after another with the same mistake, or hand-ins of the same wrong answer
 KEPT = 1_000  # notebooks of which it is kept in memory how the answers are written
@@ -240,6 +243,9 @@ class Essences:
             yield seen
 
 
+ESSENCES = Essences()  # of all desks of this process
+
+
 @dataclass
 class _Way:
     """A student's way through an exercise, try by try: what is shown of it, however many tries there are.
@@ -383,9 +389,9 @@ class _Seen:
         is_all_same = functools.partial(self._is_all_same, record, assignment)
         for start in range(0, len(attempts), AT_ONCE):
             some = attempts[start : start + AT_ONCE]
-            verdicts = _verdicts(record, [one.id for one in some if one.state == DONE or one.again])
+            made = verdicts(record, [one.id for one in some if one.state == DONE or one.again])
             for one in some:
-                verdict = verdicts.get(one.id)
+                verdict = made.get(one.id)
                 self._note_checks(verdict)
                 slim = replace(one, told=None, assignment=assignment.name, name="")
                 student = _student(one)
@@ -490,6 +496,13 @@ def of(
         )
 
 
+def of_desk(desk: Desk, assignment: Assignment) -> Overview:
+    """The Overview of an assignment of a desk's course, with what was seen of it before."""
+    roster = {student: person.name for student, person in desk.book.students().items()}
+    named = desk.queue.named_again if desk.queue else 0
+    return of(desk.record, desk.root, assignment, roster, ESSENCES, named)
+
+
 def _when(attempt: Attempt | None) -> object:
     """What tells one state of an attempt from a later one."""
     return attempt and (attempt.state == DONE, attempt.ended)
@@ -541,7 +554,7 @@ def students_only(record: Record, attempts: Sequence[Attempt]) -> list[Attempt]:
     return [one for one in attempts if not people[one.person][2]]
 
 
-def _verdicts(record: Record, attempts: Collection[str]) -> dict[str, Verdict]:
+def verdicts(record: Record, attempts: Collection[str]) -> dict[str, Verdict]:
     """The verdicts on attempts that have one, by their ids."""
     if not attempts:
         return {}

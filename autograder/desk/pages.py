@@ -52,6 +52,7 @@ def environment() -> Environment:
     """The reports' environment, with the desk's templates and filters for times."""
     made = pages.environment(Path(__file__).parent / "templates")
     made.filters["moment"] = answers.moment
+    made.filters["short_moment"] = lambda when: when.astimezone(UTC).strftime("%-d %b, %H:%M")
     made.tests["bank_name"] = overview.is_bank_name
     made.filters["iso"] = lambda when: when.astimezone(UTC).isoformat(timespec="seconds")
     return made

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import tokenize
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,8 @@ from .names import is_unnamed
 STYLES = 2  # answers of a group that are shown as code
 TRIED = 6  # students of a group among whom another style is looked for
 LINES, WIDTH = 60, 160  # of the code that is shown
+UNSEEN = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.ENDMARKER, tokenize.ENCODING})
+SHAPES = {tokenize.INDENT: "{", tokenize.DEDENT: "}", tokenize.NEWLINE: "\n"}  # whatever spaces make them
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ def examples(root: StrPath, assignment: Assignment, group: Group) -> list[tuple[
             code = code_of(cells_of(root, assignment, student), group.exercise)
         except Unreadable:
             continue
-        if code and not any(_bare(code) == _bare(other) for _, other in found):
+        if code and not any(bare(code) == bare(other) for _, other in found):
             found.append((student, code))
         if len(found) == STYLES:
             break
@@ -124,17 +128,27 @@ def examples(root: StrPath, assignment: Assignment, group: Group) -> list[tuple[
 
 
 def code_of(cells: Sequence[RestoredCell], exercise: str) -> str:
-    """The text of the cell that defines an exercise: the last one before it is graded, else the last one; or ""."""
+    """The text of the cell that defines an exercise, as `cell_of` finds it; or ""."""
+    found = cell_of(cells, exercise)
+    return found.source if found else ""
+
+
+def cell_of(cells: Sequence[RestoredCell], exercise: str) -> RestoredCell | None:
+    """The cell that defines an exercise: the last one before it is graded, else the last one; None if there is none."""
     defines = re.compile(rf"^[ \t]*(?:class|def)[ \t]+{re.escape(exercise)}\b", re.MULTILINE)
     graded = next((number for number, cell in enumerate(cells) if cell.exercise == exercise), len(cells))
     found = [number for number, cell in enumerate(cells) if cell.runs and defines.search(cell.source)]
     early = [number for number in found if number < graded]
-    return cells[(early or found)[-1]].source if found else ""
+    return cells[(early or found)[-1]] if found else None
 
 
-def _bare(code: str) -> str:
-    """Code without comments and blanks, to see whether two answers are written in the same way."""
-    return re.sub(r"\s+", " ", re.sub(r"#.*", "", code)).strip()
+def bare(code: str) -> str:
+    """Code without comments and spaces that mean nothing, to see whether two answers are written in the same way."""
+    try:
+        found = list(tokenize.generate_tokens(io.StringIO(code).readline))
+    except (tokenize.TokenError, SyntaxError, ValueError):  # no Python, as far as it goes
+        return re.sub(r"\s+", " ", re.sub(r"#.*", "", code)).strip()
+    return " ".join(SHAPES.get(one.type, one.string) for one in found if one.type not in UNSEEN)
 
 
 def shown(code: str) -> str:

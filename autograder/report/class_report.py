@@ -395,10 +395,15 @@ def distribution(scores: Iterable[float], highest: float) -> list[dict[str, Any]
     """How many scores fall into each of the six bars, and each bar's height as a share of the tallest."""
     counts = [0] * len(BARS)
     for score in scores:
-        share = score / highest if highest else 0.0
-        counts[0 if share <= 0 else 5 if share >= 1 else 1 + int(share * 4)] += 1
+        counts[bar_of(score, highest)] += 1
     tallest = max(counts) or 1
     return [{"label": label, "count": n, "height": n / tallest} for label, n in zip(BARS, counts, strict=True)]
+
+
+def bar_of(score: float, highest: float) -> int:
+    """The place among BARS of a score."""
+    share = score / highest if highest else 0.0
+    return 0 if share <= 0 else len(BARS) - 1 if share >= 1 else 1 + int(share * 4)
 
 
 # --- students -------------------------------------------------------------------------------------

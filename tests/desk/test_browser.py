@@ -148,7 +148,7 @@ def test_the_instructors_page_is_live(desk, window):
     window.delete_all_cookies()
     log_in(window, desk.instructors_link())
     window.get(f"{desk.url}instructor/{NAME}")
-    row = "return document.querySelector('#live-picture tbody tr:nth-child(2) td:last-child').innerText"
+    row = "return document.querySelector('#live-picture tbody tr:nth-child(2) td:nth-last-child(2)').innerText"
     before = int(until(lambda: window.execute_script(row)))
     desk.hand_in("bela", "right")
     until(lambda: int(window.execute_script(row)) == before + 1, 20)

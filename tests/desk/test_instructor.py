@@ -163,7 +163,7 @@ def test_who_had_it_right_and_has_it_no_longer_does_not_have_it_right(place, rec
 
 
 def test_who_is_stuck_hands_in_the_same_wrong_answer_three_times(place, record, grader):
-    """Nothing of the code has changed; a right answer is nobody's trouble, and who works on another one is not stuck."""
+    """Nothing of the code has changed; a right answer is no trouble, and who works on another one is not stuck."""
     other = {"moving_average": "def moving_average(): pass"}
     hand_in(record, place, "ada", *[no_root(place)] * 2)
     hand_in(record, place, "bob", *[right(place)] * 4)
@@ -246,8 +246,8 @@ def test_a_second_look_reads_no_verdict_again(place, record, grader, monkeypatch
     desk_class.grade_all(record, grader)
     essences, about = overview.Essences(), course.find_assignment("01")
     first = overview.of(record, place, about, {}, essences)
-    read, there = [], overview._verdicts
-    monkeypatch.setattr(overview, "_verdicts", lambda record, ids: read.extend(ids) or there(record, ids))
+    read, there = [], overview.verdicts
+    monkeypatch.setattr(overview, "verdicts", lambda record, ids: read.extend(ids) or there(record, ids))
     again = overview.of(record, place, about, {}, essences)
     assert again.rows == first.rows and fates(again) == fates(first) and not read
     hand_in(record, place, "bob", no_root(place))

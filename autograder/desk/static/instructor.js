@@ -14,7 +14,7 @@ async function refresh() {
 
 async function fetchAgain() {
   try {
-    const answer = await fetch(location.pathname, { headers: key ? { "X-Desk-Token": key } : {} });
+    const answer = await fetch(location.pathname + location.search, { headers: key ? { "X-Desk-Token": key } : {} });
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of document.querySelectorAll("[data-live]")) {
