@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -164,6 +164,9 @@ class Outcome:
 
     The `score` is `by_checks`, the points of the checks that passed, or where it is more and the course has it so,
     `by_prices`: all points less what the mistakes cost. Older records have the score alone, which is by checks.
+
+    If the instructor has `waived` checks (grading/waivers.py), everybody has their points, which are `given`, and
+    `as_graded` is the outcome as it was before, as a dict.
     """
 
     exercise: str
@@ -181,6 +184,9 @@ class Outcome:
     by_prices: float = 0.0
     measured: dict[str, float] = field(default_factory=dict)  # by names of MEASURES; what was not measured is not in it
     notes: list[str] = field(default_factory=list)  # what later cells change that the answer uses
+    waived: list[str] = field(default_factory=list)  # names of checks
+    given: float = 0.0
+    as_graded: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.message = printable(self.message)
@@ -201,6 +207,10 @@ class Outcome:
     def credited(self, credit: str) -> "Outcome":
         """The same with the score that `credit`, one of CREDITS, gives it."""
         return replace(self, score=max(self.by_checks, self.by_prices) if credit == PRICES else self.by_checks)
+
+    def before_waivers(self) -> "Outcome":
+        """The outcome as it was graded, without what was waived since."""
+        return _exercise(self.as_graded) if self.as_graded else self
 
 
 @dataclass
@@ -265,10 +275,20 @@ def _exercise(data: object) -> Outcome:
         skipped=[vars(typed(Skipped, s)) for s in _list(data.get("skipped", []))],
         measured=_measured(data.get("measured", {})),
         notes=[_text(note) for note in _list(data.get("notes", []))],
+        waived=[_text(name) for name in _list(data.get("waived", []))],
+        as_graded=_as_graded(data),
     )
     if outcome.status not in STATUSES:
         raise VerdictError("it has an unknown status")
     return outcome
+
+
+def _as_graded(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The outcome that another one had before checks of it were waived; it has no other inside."""
+    before = data.get("as_graded", {})
+    if before and (not isinstance(before, dict) or before.get("waived") or before.get("as_graded")):
+        raise VerdictError("what was graded before checks were waived is no outcome")
+    return asdict(_exercise(before)) if before else {}
 
 
 def _measured(data: object) -> dict[str, float]:

@@ -69,7 +69,8 @@ def grade_class(
         seed = batch.rounds.first()
         judge = functools.partial(judged, engine, seed)
         left_out = gate.require(assignment, judge, options.points_wanted(runs.config), results, seed)
-        batch.credit = options.credit(runs.config)
+        batch.score_by(options.scoring(runs.config))
+        engine.warm(batch.at_once)
         with Nobody() if is_draft else _writer(runs, assignment, results) as writer:
             seeds = {*batch.seeds.values(), *batch.rounds.in_use()}
             naming.grade_examples(engine, results, assignment, seeds, device, sandbox)
@@ -108,6 +109,14 @@ def standings_of(runs: NbgraderCourse, assignment: Assignment, dropped: Collecti
     return {student: standing for student, standing in found.items() if student not in dropped}
 
 
+def _waived_sentences(assignment: Assignment, batch: Batch) -> Iterator[str]:
+    """What is waived in an assignment, a sentence for each exercise."""
+    for exercise in assignment.exercises:
+        if given := batch.scoring.waivers.given(exercise):
+            many = f"{sum(given.values()):g} of {exercise.points:g} points"
+            yield f"Waived in {exercise.name}: {', '.join(given)}, so everybody has {many} for that."
+
+
 def _print_class(
     root: StrPath,
     assignment: Assignment,
@@ -132,6 +141,8 @@ def _print_class(
         write(listed, regrade.as_json(batch.changes) + "\n")
     if as_json:
         return
+    for said in _waived_sentences(assignment, batch):
+        print(said)
     if batch.changes or is_draft or batch.renew:
         print(regrade.as_text(batch.changes, table.total, standings, is_draft, batch.with_new_work))
     if listed:

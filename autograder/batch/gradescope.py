@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .. import course
 from ..errors import CourseError, Unreadable, UsageError
-from ..grading import credit, store
+from ..grading import store, waivers
 from ..grading.seeds import new_seed
 from ..submission import read
 from ..submission.assignments import assignment_of
@@ -89,6 +89,8 @@ def grade(assignment: course.Assignment, folder: Path, grader: Grader) -> Verdic
     """The Verdict on a student's folder, whatever is in it; it has the path of the notebook that was graded."""
     from ..grading.grader import read_program
 
+    scoring = waivers.scoring_of(course.root())
+    grader.waived = scoring.waivers.waived
     path: Path | None = None
     try:
         path = notebook_in(folder, assignment)
@@ -104,7 +106,7 @@ def grade(assignment: course.Assignment, folder: Path, grader: Grader) -> Verdic
     if not verdict.assignment:  # it belongs to none
         said = next((e.message for e in verdict.exercises if e.message), f"It is not a notebook of {assignment.name}.")
         return _rejected(assignment, path, said, grader)
-    return verdict.credited(credit.of_course(course.root()))
+    return scoring.of(verdict)
 
 
 def _rejected(assignment: course.Assignment, path: Path | None, problem: str, grader: Grader) -> Verdict:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..errors import NotRecorded, Unreadable, UsageError
 from ..grading.rounds import Rounds
+from ..grading.waivers import Scoring
 from ..intake.identity import HIDDEN
 from ..report import regrade
 from ..report.outcome_text import name_of
@@ -20,7 +21,7 @@ from ..submission import belonging, files, read
 from ..submission.answers import answers_of, is_same
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import restore
-from ..verdict import CREDIT, FULL, Graded, Verdict, rejected, settled
+from ..verdict import FULL, Graded, Verdict, rejected, settled
 from .tasks import Task
 
 if TYPE_CHECKING:
@@ -173,8 +174,7 @@ class Batch:
     `stopped` does the same for submissions that a deadline or a kill stopped last time: each run grades them
     once more, alone, before that counts. With `renew`, nothing counts as known; with `new_inputs`, everybody also gets
     new inputs. `seeds` are those of the inputs, by student (grading/rounds.py). `results` is the course's store,
-    `sandbox` the level at which the engine grades, `credit` what scores are by (verdict.CREDITS); it may be set until
-    `run`.
+    `sandbox` the level at which the engine grades, `scoring` how scores are made of what it finds (`score_by`).
 
     While running, it keeps `graded` (a count), `statuses` (the statuses of exercises that could not be graded, and how
     many submissions have each), `problems` (student, why there is no row), `unjudged` (checks that ended by a mistake
@@ -199,7 +199,7 @@ class Batch:
         self.results = results
         self.device = device
         self.sandbox = sandbox
-        self.credit = CREDIT
+        self.scoring = Scoring()
         self.renew = renew or new_inputs
         self.rounds = Rounds(results, assignment.name)
         if new_inputs:
@@ -218,6 +218,17 @@ class Batch:
         self.doubts: list[Doubt] = []
         self.digests = {student: digest for student in who if (digest := self._digest(student))}
         self.seeds = self.rounds.take(self.digests)
+        self._sort_all()
+
+    def score_by(self, scoring: Scoring) -> None:
+        """Set how scores are made, before `run`. What is waived may ask for other results than those that are known."""
+        self.scoring = scoring
+        if self.waived:
+            self._sort_all()
+
+    def _sort_all(self) -> None:
+        """Put each readable hand-in where it belongs: `known`, `stopped` or `pending`."""
+        self.known, self.pending, self.stopped = [], {}, {}
         for student, digest in self.digests.items():
             self._sort(student, self._key_for(digest, self.seeds[student]))
 
@@ -234,7 +245,6 @@ class Batch:
             return None
 
     def _sort(self, student: str, key: str) -> None:
-        """Put a readable hand-in where it belongs: `known`, `stopped` or `pending`."""
         if self.results.has(key) and not self.renew:
             self.known.append((student, key))
             return
@@ -252,7 +262,14 @@ class Batch:
         return files.read_submission(self.root / "submitted" / student / name / f"{name}.ipynb")
 
     def _key_for(self, digest: str, seed: int) -> str:
-        return self.results.key(digest, self.assignment.name, seed, self.device, self.sandbox)
+        about = digest, self.assignment.name, seed, self.device, self.sandbox
+        own = self.renew or not self.waived
+        return self.results.key(*about, self.waived) if own else self.scoring.waivers.key_of(self.results, *about)
+
+    @property
+    def waived(self) -> Mapping[str, Sequence[str]]:
+        """The checks that are not made, by exercise."""
+        return self.scoring.waivers.of_assignment(self.assignment.name)
 
     def run(self, engine: Engine, writer: Recorder) -> Iterator[tuple[str, Verdict]]:
         """Have all submissions graded and recorded; yields (student, Verdict) for each without a problem, when done."""
@@ -286,7 +303,7 @@ class Batch:
 
     def _credited(self, verdict: Verdict) -> Verdict:
         """The verdict with the scores that the course gives it."""
-        return self.results.names.credited(verdict, self.credit)
+        return self.results.names.credited(self.scoring.waivers.applied(verdict), self.scoring.credit)
 
     def _tasks(self, waiting: Mapping[str, Sequence[str]], alone: bool = False) -> Iterator[Task]:
         # those with the same inputs one after another: what mistakes do on them is cached
@@ -294,7 +311,8 @@ class Batch:
         for key, same in sorted(waiting.items(), key=lambda one: order[self.seeds[one[1][0]]]):
             try:
                 data = self._read_again(same[0]).data
-                yield Task(same[0], key, data, self.assignment.name, self.seeds[same[0]], alone, sandbox=self.sandbox)
+                about = same[0], key, data, self.assignment.name, self.seeds[same[0]], alone
+                yield Task(*about, sandbox=self.sandbox, waived=self.waived)
             except Changed as problem:
                 self.problems += [(student, str(problem)) for student in same]
 
@@ -400,7 +418,7 @@ class Batch:
         for key, (student, seed) in wanted.items():
             with contextlib.suppress(Changed):
                 data = self._read_again(student).data
-                yield Task(student, key, data, self.assignment.name, seed, sandbox=self.sandbox)
+                yield Task(student, key, data, self.assignment.name, seed, sandbox=self.sandbox, waived=self.waived)
 
     def _count(self, student: str, graded: Graded) -> None:
         self.graded += 1

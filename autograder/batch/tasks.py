@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from .. import course
 from ..errors import SandboxError
@@ -31,6 +31,7 @@ class Task:
     `trial`: the assignment's own notebook is graded instead, see `Grader.grade_trial`.
     `sandbox`: the level of the workers' sandboxes, which the verdict names.
     `exercise`: only this one is graded. `tells`: each outcome is wanted as soon as it is there.
+    `waived`: the checks that are not made, by exercise.
     """
 
     student: str
@@ -43,6 +44,7 @@ class Task:
     sandbox: str = FULL
     exercise: str = ""
     tells: bool = False
+    waived: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,10 @@ def grade(
             return Graded(grader.grade_trial(found, task.trial, task.seed))
         where = "", task.assignment
         given = cells(task), wanted(task), task.seed, *where
+        how: dict[str, Any] = {"alone": task.alone, "waived": task.waived}
         if note:
-            return grader.grade_cells(*given, alone=task.alone, tell=tell, note=note)
-        return grader.grade_cells(*given, alone=task.alone, tell=tell)
+            return grader.grade_cells(*given, **how, tell=tell, note=note)
+        return grader.grade_cells(*given, **how, tell=tell)
     except SandboxError as error:
         return error
     except Exception as mistake:

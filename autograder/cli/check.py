@@ -64,11 +64,11 @@ def checked(options: Namespace) -> "Generator[tuple[Verdict, list[Blank]], None,
     They are from a watch that runs, as long as it answers, else from a sandbox of this process.
     """
     from .. import course
-    from ..grading import credit, seeds, start
+    from ..grading import seeds, start, waivers
     from ..report import lesson
     from ..watch import service
 
-    where, scored_by = (shared.device(options), options.sandbox), credit.of_course(course.root())
+    where, scoring = (shared.device(options), options.sandbox), waivers.scoring_of(course.root())
     seed = seeds.new_seed() if options.seed is None else options.seed
     grader = None
     with contextlib.ExitStack() as stack:
@@ -76,7 +76,8 @@ def checked(options: Namespace) -> "Generator[tuple[Verdict, list[Blank]], None,
             found = None if grader else service.verdict_by_watch(path, options.exercise, seed, *where)
             if found is None:
                 grader = grader or stack.enter_context(start.started_grader(*where))
+                grader.waived = scoring.waivers.waived
                 graded = grader.grade_file(path, options.exercise, seed)
                 found = graded.verdict, lesson.blank_in(graded)
             verdict, blank = found
-            yield verdict.credited(scored_by), blank
+            yield scoring.of(verdict), blank

@@ -212,7 +212,8 @@ class Collector:
             self.anew.append(student)
             return
         level = graded.verdict.sandbox
-        key = self.results.key(attempt.sha256, self.assignment.name, attempt.seed, self.device, level)
+        waived = {outcome.exercise: outcome.waived for outcome in graded.verdict.exercises}
+        key = self.results.key(attempt.sha256, self.assignment.name, attempt.seed, self.device, level, waived)
         self.results.put(key, graded)
 
     def _note(self, attempt: Attempt, late: bool) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def doors_of(desk: Desk, runs: NbgraderCourse, host: str, port: int) -> opening.
 def opened(runs: NbgraderCourse, options: Any, device: str) -> Iterator[Desk]:
     """The Desk of a course, whose folder is the working directory, without any doors."""
     root = Path(runs.root)
-    points, credit = options_of.points_wanted(runs.config), options_of.credit(runs.config)
+    points, scoring = options_of.points_wanted(runs.config), options_of.scoring(runs.config)
     settings: Callable[[str], Any] = functools.cache(functools.partial(settings_of, runs.config))
     settings("")  # raises now if something is wrong
     gradebook = runs.directory.db_url
@@ -131,7 +131,7 @@ def opened(runs: NbgraderCourse, options: Any, device: str) -> Iterator[Desk]:
         stack.callback(book.close)
         painter = Painter()
         stack.callback(painter.close)
-        about = Grading(root, options.jobs, options.scheduler, device, options.sandbox, points, credit)
+        about = Grading(root, options.jobs, options.scheduler, device, options.sandbox, points, scoring)
         yield Desk(root, record, book, settings, Queue(record, about), painter)
 
 

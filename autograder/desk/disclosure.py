@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 from .. import course
 from ..report.feedback_page import category_name
-from ..report.outcome_text import NOT_STARTED, STATUS, points, said_of
+from ..report.outcome_text import NOT_STARTED, STATUS, points, said_of, waived
 from ..verdict import CATEGORIES, NO_NAMES, Diagnosis, Outcome, Verdict
 from .settings import ALL, NAMES, PLACE, POINTS, may_tell
 
@@ -52,15 +52,16 @@ def limited(outcome: Outcome, level: str, withheld: Collection[str] = ()) -> Out
     """The outcome without what may not be told at a level; None if nothing may be told but that it was received."""
     if not may_tell(level, POINTS) or outcome.exercise in withheld:
         return None
+    outcome = replace(outcome, fingerprint="", unjudged="", as_graded={})
     if may_tell(level, ALL):
-        return replace(outcome, fingerprint="", unjudged="")
+        return outcome
     diagnosis = list(map(_unquoted, outcome.diagnosis)) if may_tell(level, NAMES) else []
     message = _message(outcome, level)
     if may_tell(level, PLACE) and not message and not diagnosis:
         message = place_of(outcome)
     kept = {"diagnosis": diagnosis, "message": message}
     # code could choose what is measured of it by what it saw of the inputs
-    return replace(outcome, checks=[], skipped=[], measured={}, fingerprint="", unjudged="", **kept)
+    return replace(outcome, checks=[], skipped=[], measured={}, waived=[], **kept)
 
 
 def _message(outcome: Outcome, level: str) -> str:
@@ -119,6 +120,8 @@ def told(outcome: Outcome, level: str, withheld: Collection[str] = ()) -> Told:
 
 def _sentence(outcome: Outcome, answer: Told) -> str:
     score = f"`{outcome.exercise}`: {points(round(outcome.score, 2))} of {points(outcome.max_score)} points"
+    if outcome.given:
+        score += f" ({waived(outcome)})"
     if outcome.not_started:
         return f"{score}, {NOT_STARTED}."
     if outcome.full:

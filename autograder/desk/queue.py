@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,10 @@ from ..errors import CourseError, UsageError, UserError
 from ..grading import gate
 from ..grading.rounds import Rounds
 from ..grading.store import Store
+from ..grading.waivers import Scoring
 from ..groups import names
 from ..groups.names import is_unnamed
-from ..verdict import CREDIT, FULL, Graded, Outcome, Verdict, settled
+from ..verdict import FULL, Graded, Outcome, Verdict, settled
 from . import disclosure
 from .logs import Log
 from .record import LEASE, Attempt, Record
@@ -44,7 +45,7 @@ INTERNAL_ERROR = "An internal error stops the grading."
 class Grading:
     """How the desk grades: `jobs` processes here, or the workers of a Dask `scheduler`.
 
-    `points` are those that the configuration gives to exercises, `credit` what scores are by.
+    `points` are those that the configuration gives to exercises, `scoring` says how scores are made.
     """
 
     root: Path
@@ -53,7 +54,7 @@ class Grading:
     device: str = "cpu"
     sandbox: str = FULL
     points: Any = None
-    credit: str = CREDIT
+    scoring: Scoring = field(default_factory=Scoring)
 
 
 class Queue:
@@ -219,12 +220,13 @@ class Queue:
         self.heard(attempt.id)
         data = self.record.content(attempt.sha256)
         settings = {"sandbox": self.grading.sandbox, "exercise": attempt.exercise or "", "tells": True}
-        return Task(attempt.student, attempt.id, data, attempt.assignment, attempt.seed, **settings)
+        waived = self.grading.scoring.waivers.of_assignment(attempt.assignment)
+        return Task(attempt.student, attempt.id, data, attempt.assignment, attempt.seed, waived=waived, **settings)
 
     def _hear(self, task: Task, outcome: Outcome) -> None:
         """Take the outcome of one exercise while the others are still being graded."""
         if (known := self.early.get(task.key)) is not None:
-            known[outcome.exercise] = outcome.credited(self.grading.credit)
+            known[outcome.exercise] = self.grading.scoring.of_outcome(outcome)
             self.heard(task.key)
 
     def _pass_gate(self, name: str, engine: Engine) -> None:
@@ -252,7 +254,7 @@ class Queue:
 
     def _finish(self, task: Task, graded: Graded, engine: Engine) -> None:
         """Record what became of an attempt, with what its person is told of it."""
-        graded = replace(graded, verdict=graded.verdict.credited(self.grading.credit))
+        graded = replace(graded, verdict=self.grading.scoring.of(graded.verdict))
         attempt = self.record.attempt(task.key)
         if attempt is None:
             return

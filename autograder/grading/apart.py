@@ -30,7 +30,7 @@ from ..sandbox.jail import START_SECONDS, Limits
 from ..submission.restore import RestoredCell
 from ..verdict import KILLED, Graded, Outcome, Verdict, without_grade
 from .blame import Tell
-from .grader import Grader, Known, nothing
+from .grader import Grader, Known, Waived, nothing
 from .trials import Trial
 from .watchdog import CHECKS, MISTAKES, Endless, watching
 
@@ -94,11 +94,12 @@ class GraderApart(Grader):
         assignment: str = "",
         candidates: Sequence[course.Exercise] = (),
         alone: bool = False,
+        waived: Waived | None = None,
         known: Known | None = None,
         tell: Tell = nothing,
         note: Tell = nothing,
     ) -> Graded:
-        given = cells, wanted, seed, path, assignment, candidates, alone
+        given = cells, wanted, seed, path, assignment, candidates, alone, self.waived if waived is None else waived
         if self.is_apart:
             return super().grade_cells(*given, known, tell, note)
         noted: dict[str, Outcome] = {}

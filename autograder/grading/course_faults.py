@@ -128,6 +128,15 @@ def _folders() -> list[str]:
     return [path.parent.name for place in course.exercise_folders() for path in sorted(place.glob("*/checks.py"))]
 
 
+def how_to_waive(exercise: str, checks: Sequence[str] = ()) -> str:
+    """A sentence on what to do where an edit of a check was meant to give everybody its points."""
+    listed = ", ".join(f'"{name}"' for name in checks or ("test_…",))
+    return (
+        " If a check was unfair, undo the edit, and give everybody its points by c.Exercises.waived ="
+        f' {{"{exercise}": [{listed}]}} in nbgrader_config.py.'
+    )
+
+
 def meant(name: str, known: Sequence[str]) -> str:
     """A sentence that suggests the known name nearest to a misspelt one; empty if none is near."""
     near = difflib.get_close_matches(name, known, n=1)
@@ -255,7 +264,7 @@ def _of_points(assignment: Assignment, verdict: Verdict, wanted: Mapping[str, fl
                 f" {exercise.name} is worth {right:g}. To make it worth {exercise.points:g}, write c.Exercises.points ="
                 f' {{"{exercise.name}": {exercise.points:g}}} into nbgrader_config.py; otherwise run `autograder'
                 f" build`, or give the cell {right:g} points again."
-            )
+            ) + (how_to_waive(exercise.name) if right < exercise.points and exercise.name not in wanted else "")
 
 
 def _of_visible_checks(verdict: Verdict) -> Iterator[str]:
@@ -296,12 +305,14 @@ def _of_stub(assignment: Assignment, outcome: Outcome, trial: trials.Trial) -> I
     name, exercise = assignment.name, outcome.exercise
     of = f"{outcome.score:g} of {outcome.max_score:g} points"
     because = f"{' and '.join(passed)} in {exercise}/checks.py"
+    waive = how_to_waive(exercise, passed)
     if trial != trials.RELEASED:
         does = "raises NotImplementedError" if trial == trials.RAISES else "returns None"
-        yield f"{name}: an answer to {exercise} that only {does} gets {of}: {because} must not pass it."
+        yield f"{name}: an answer to {exercise} that only {does} gets {of}: {because} must not pass it.{waive}"
     elif course.original_of(course.solution_of(exercise).source) is None:
-        yield f"{name}: {exercise} as it is released gets {of}: {because} must not pass it."
+        yield f"{name}: {exercise} as it is released gets {of}: {because} must not pass it.{waive}"
     elif outcome.score >= outcome.max_score:
         yield (
             f"{name}: the original of {exercise} gets {of} as it is released, so there is nothing to fix: add a check."
+            f"{waive}"
         )

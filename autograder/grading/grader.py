@@ -7,7 +7,7 @@ import itertools
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, TypeAlias
@@ -35,6 +35,7 @@ from .store import course_version
 from .watchdog import CHECKS, Endless
 from .workspace import Deadline, Workspace
 
+Waived: TypeAlias = Mapping[str, Sequence[str]]  # names of checks, by exercise: see waivers.py
 # the diagnosis of an exercise with these results of its checks, if it is known already, else None
 Known: TypeAlias = Callable[[str, list[Check]], list[Diagnosis] | None]
 
@@ -82,6 +83,7 @@ class Grader:
         self.blame = Blame(self.graders, self.diagnostician)
         self.met: Counter[tuple[str, int]] = Counter()  # submissions graded so far, by (assignment, seed)
         self.learnt: set[tuple[str, int]] = set()  # (assignment, seed)
+        self.waived: Waived = {}  # of the course, where `grade_cells` is given none
 
     def __enter__(self) -> Self:
         return self
@@ -132,6 +134,7 @@ class Grader:
         assignment: str = "",
         candidates: Sequence[course.Exercise] = (),
         alone: bool = False,
+        waived: Waived | None = None,
         known: Known | None = None,
         tell: Tell = nothing,
         note: Tell = nothing,
@@ -143,6 +146,7 @@ class Grader:
         the last attempt counts. With `alone`, it is graded as if no other submission had come before it. What is
         `known` of an exercise is not diagnosed again. Each outcome is also given to `tell`, as soon as it is there, and
         once more if the submission is graded again. `note` gets the outcomes by the checks alone, before any is named.
+        Checks that are `waived` are not made: nothing is named or charged by them.
         """
         if not alone:
             self._learn_what_pays(seed)
@@ -150,7 +154,11 @@ class Grader:
         running = lend(cells, course.assignments().get(assignment))
         for _ in range(ATTEMPTS):
             workspace = Workspace(self.parent, running, deadline, prefetches=not alone)
-            results = self._grade_workspace(workspace, wanted, candidates, seed, known, tell, note)
+            self.graders.waived = self.waived if waived is None else waived
+            try:
+                results = self._grade_workspace(workspace, wanted, candidates, seed, known, tell, note)
+            finally:
+                self.graders.waived = {}
             verdict = Verdict(path, results, seed, assignment, sandbox=self.parent.level)
             attempts.append(Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped))
             if not workspace.unexplained or deadline.is_over():

@@ -9,7 +9,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,9 +68,22 @@ class Store:
                 if time.time() - path.stat().st_mtime > STALE:
                     path.unlink()
 
-    def key(self, digest: str, assignment: str, seed: int, device: str, sandbox: str = FULL) -> str:
-        """A result's key: a hash of the submission, the course, and everything else that a score could depend on."""
-        text = json.dumps([digest, assignment, course_version(), seed, device, SCHEMA, sandbox])
+    def key(
+        self,
+        digest: str,
+        assignment: str,
+        seed: int,
+        device: str,
+        sandbox: str = FULL,
+        waived: Mapping[str, Sequence[str]] | None = None,
+    ) -> str:
+        """A result's key: a hash of the submission, the course, and everything else that a score could depend on.
+
+        `waived` are the checks that were not made, by exercise.
+        """
+        about = [digest, assignment, course_version(), seed, device, SCHEMA, sandbox]
+        left_out = {exercise: sorted(names) for exercise, names in sorted((waived or {}).items()) if names}
+        text = json.dumps([*about, left_out] if left_out else about)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def get(self, key: str) -> Graded | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -24,6 +24,11 @@ class Fingerprint:
 
     form: tuple[tuple[str, str], ...]
     numbers: tuple[tuple[float, ...], ...]
+
+    def without(self, checks: Collection[str]) -> Fingerprint:
+        """What is left without these checks."""
+        kept = [place for place, (check, _) in enumerate(self.form) if check not in checks]
+        return Fingerprint(tuple(self.form[place] for place in kept), tuple(self.numbers[place] for place in kept))
 
     def equals(self, other: Fingerprint) -> bool:
         """Whether these are fingerprints of equal answers."""

@@ -63,13 +63,17 @@ class Name:
         """The outcome with this name in place of other names."""
         kept = [d for d in outcome.diagnosis if d.is_name]
         replaced = [d.price for d in outcome.diagnosis if not d.is_name]  # one edit has a price, say
-        lost = min(replaced, default=ALL) if self.price is None else min(1.0, self.price / outcome.max_score)
+        lost = min(replaced, default=ALL) if self.price is None else min(1.0, self._cost(outcome) / outcome.max_score)
         return replace(outcome, diagnosis=[*kept, Diagnosis(self.id, self.says, price=lost)])
 
     def credited(self, outcome: Outcome) -> Outcome:
         """The outcome with the score that this name's price leaves, if that is more."""
-        left = 0.0 if self.price is None else outcome.max_score - self.price
+        left = 0.0 if self.price is None else outcome.max_score - self._cost(outcome)
         return replace(outcome, score=max(outcome.score, left))
+
+    def _cost(self, outcome: Outcome) -> float:
+        """The points that such an answer loses: nothing of those that everybody has, since a check is waived."""
+        return (self.price or 0.0) * (1 - outcome.given / outcome.max_score)
 
 
 def notebook(code: Iterable[tuple[str, str]]) -> bytes:
@@ -124,7 +128,12 @@ class Names:
         theirs = alike.parsed(outcome.fingerprint) if names else None
         if theirs is None:
             return None
-        return next((name for name in names if any(map(theirs.equals, self._fingerprints(name, seed)))), None)
+        theirs = theirs.without(outcome.waived)  # such a check may not have been made
+
+        def is_like(example: alike.Fingerprint) -> bool:
+            return bool(theirs.form) and theirs.equals(example.without(outcome.waived))
+
+        return next((name for name in names if any(map(is_like, self._fingerprints(name, seed)))), None)
 
     def _fingerprints(self, name: Name, seed: int) -> list[alike.Fingerprint]:
         if (name.id, seed) not in self.known:

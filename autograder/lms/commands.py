@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -16,7 +16,7 @@ from ..grading import store
 from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..intake import tables
-from ..nbgrader import penalties
+from ..nbgrader import options, penalties
 from ..nbgrader.runs import NbgraderCourse
 from . import bundle, exports, handins
 from . import roster as rosters
@@ -152,6 +152,7 @@ def export(
         remarks += [*said, *more]
         _save(root, folder / f"{system}_grades.csv", table.encode())
         _save(root, folder / f"{system}_feedback.zip", pages)
+    remarks += waived(results, assignment, options.waived(runs.config))
     waiting = sum(grade.waits for grade in grades)
     if waiting:
         have = "has" if waiting == 1 else "have"
@@ -164,6 +165,29 @@ def export(
         remarks.append(f"without a hand-in, and {what}: {', '.join(absent)}")
     _tell(remarks)
     return 0
+
+
+def waived(results: Store, assignment: Assignment, wanted: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """A sentence for each exercise of which checks are waived in the latest verdicts, or were to be, as is `wanted`."""
+    said: dict[str, tuple[str, float]] = {}
+    behind: dict[str, list[str]] = {}
+    verdicts = results.each(assignment.name)
+    for student, verdict in verdicts:
+        if not wanted and not any(one.waived for one in verdict.exercises):
+            break  # whoever is graded next has none either
+        for one in verdict.exercises:
+            if one.waived:
+                said[one.exercise] = ", ".join(one.waived), one.given
+            if list(dict.fromkeys(wanted.get(one.exercise, ()))) != one.waived:
+                behind.setdefault(one.exercise, []).append(student)
+    for exercise, (names, given) in said.items():
+        yield f"{exercise}: {names} waived, so everybody has {given:g} of the points for that"
+    for exercise, students in behind.items():
+        number = assignment.name.split("_")[0]
+        yield (
+            f"{exercise}: {_students(len(students))} graded with other checks waived than nbgrader_config.py says:"
+            f" run `autograder grade {number}`, then export again"
+        )
 
 
 def _save(root: Path, path: Path, data: bytes) -> None:

@@ -145,11 +145,12 @@ class Settings:
 
 
 def nbgrader_table(runs: NbgraderCourse, assignment: Assignment, roster: Roster, results: Store) -> str:
-    """nbgrader's own table, for one assignment; behind it a column for each number that was measured of answers."""
+    """nbgrader's own table, for one assignment; behind it columns for what was measured of answers, and waived."""
     with runs.gradebook() as gradebook:
         about = gradebook.find_assignment(assignment.name)
         rows = [exporting.row(gradebook, about, gradebook.find_student(s.id)) for s in roster]
-    found = [measured_of(results.latest_of(assignment.name, s.id)[0]) for s in roster]
+    latest = [results.latest_of(assignment.name, s.id)[0] for s in roster]
+    found = [{**measured_of(verdict), **waived_of(verdict)} for verdict in latest]
     columns = sorted({column for one in found for column in one})
     rows = [(*row, *(one.get(column) for column in columns)) for row, one in zip(rows, found, strict=True)]
     return "".join(map(exporting.line, ((*exporting.COLUMNS, *columns), *rows)))
@@ -159,6 +160,12 @@ def measured_of(verdict: Verdict | None) -> dict[str, float]:
     """What was measured of a student's answers, by the names of columns: "MyModel loss"."""
     outcomes = verdict.exercises if verdict else []
     return {f"{one.exercise} {name}": round(value, 4) for one in outcomes for name, value in one.measured.items()}
+
+
+def waived_of(verdict: Verdict | None) -> dict[str, float]:
+    """The points that a student has as everybody does, by the names of columns: "attention waived test_dtypes"."""
+    outcomes = verdict.exercises if verdict else []
+    return {f"{one.exercise} waived {' '.join(one.waived)}": one.given for one in outcomes if one.waived}
 
 
 def moodle_table(all_grades: Sequence[Grade], settings: Settings) -> tuple[str, list[str]]:

@@ -150,7 +150,8 @@ class Behaviour:
         exercise, seed = self.hypothesis.exercise, self.behaviours.seed
         only = None if self.hypothesis.lasts else check
         self.behaviours.set_chance(check if only else "")
-        self.note(self.behaviours.graders.run(exercise, self.hypothesis.local(), seed, only=only, gates=self.gates))
+        run = self.behaviours.graders.run
+        self.note(run(exercise, self.hypothesis.local(), seed, only=only, gates=self.gates, every=True))
         for name in [check] if only else self.found:
             self.behaviours.cache_it(self.hypothesis, name, self.found[name])
 

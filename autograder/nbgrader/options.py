@@ -14,13 +14,14 @@ from traitlets.utils.importstring import import_item
 
 from .. import course
 from ..errors import CourseError
+from ..grading import waivers
 from ..grading.course_faults import meant
 from ..verdict import CREDIT, CREDITS
 from . import points
 from .safe_markdown import FILTERS
 
 OURS = {  # options of this kit that are no class's
-    "Exercises": ("points", "credit"),
+    "Exercises": ("points", "credit", "waived"),
     "Release": ("colab",),
     # desk/settings.py and desk/doors/ have their values
     "Desk": ("tell", "at_once", "every", "limit", "counts", "who", "assignments", "address", "hub", "lti"),
@@ -85,12 +86,20 @@ def points_wanted(config: Config) -> dict[str, float]:
     return points.configured(config)
 
 
-def credit(config: Config) -> str:
-    """How scores are computed, one of CREDITS. Raises CourseError if the configuration says something else."""
-    given = config["Exercises"].get("credit", CREDIT) if "Exercises" in config else CREDIT
-    for fault in _of_credit(given):
+def waived(config: Config) -> dict[str, list[str]]:
+    """The checks that a configuration waives, by exercise, as far as that can be read: `faults` says what is wrong."""
+    given = config.get("Exercises", {}).get("waived", {})
+    pairs = given.items() if isinstance(given, Mapping) else ()
+    return {str(exercise): [*map(str, names)] for exercise, names in pairs if isinstance(names, (list, tuple))}
+
+
+def scoring(config: Config) -> waivers.Scoring:
+    """How scores are made of what was graded. Raises CourseError if the configuration says something wrong."""
+    given = config.get("Exercises", {})
+    credit = given.get("credit", CREDIT)
+    for fault in _of_credit(credit):
         raise CourseError(fault)
-    return given
+    return waivers.Scoring(credit, waivers.configured(given.get("waived", {})))
 
 
 def faults(config: Config) -> Iterator[str]:
@@ -115,6 +124,7 @@ def faults(config: Config) -> Iterator[str]:
     yield from walls(config)
     yield from _of_points(points.configured(config))
     yield from _of_credit(config.get("Exercises", {}).get("credit", CREDIT))
+    yield from waivers.faults(config.get("Exercises", {}).get("waived", {}))
 
 
 def _classes() -> dict[str, type[Configurable]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..course import EXERCISE, notebook_in, source_of, write_notebook
 from ..errors import CourseError
+from ..grading.course_faults import how_to_waive
 
 HEADING = re.compile(r"^\*\*(?P<points>[\d.]+) points?(?= · )", re.MULTILINE)  # **6 points · 20 minutes · easy**
 ROW = re.compile(r"^(?P<before>\| \d+\. .*\| *)(?P<points>[\d.]+)(?P<after> *\|[^|\n]*\|)$", re.MULTILINE)
@@ -86,6 +87,7 @@ def disagreement(name: str, cell: str, exercise: str, before: float, now: float)
         f"{name}: the cell {cell!r} is worth {_points(before)}, and {exercise} is worth {now:g} by its checks. To make"
         f' it worth {before:g}, write c.Exercises.points = {{"{exercise}": {before:g}}} into nbgrader_config.py;'
         f" otherwise set the points of the cell itself to {now:g}: JupyterLab's Create Assignment shows them."
+        f"{how_to_waive(exercise) if now < before else ''}"
     )
 
 

@@ -31,7 +31,7 @@ from ..submission.written import unanswered
 from . import changing, options
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from nbformat import NotebookNode
 
@@ -166,19 +166,22 @@ class GradeInSandbox(NbGraderPreprocessor):
         about = nb.metadata.pop("autograder")
         assignment = course.assignments()[where["notebook"]]
         results = store.Store(course.root())
-        rounds = Rounds(results, assignment.name)
+        rounds, scoring = Rounds(results, assignment.name), options.scoring(self.config)
+        where_graded = self.device, level_of(self)
         if about["problem"]:
-            problem, level, seed = about["problem"], level_of(self), rounds.seed()
-            rejected = verdict.rejected("", assignment.exercises, problem, seed, assignment.name, level)
+            problem, seed = about["problem"], rounds.seed()
+            rejected = verdict.rejected("", assignment.exercises, problem, seed, assignment.name, level_of(self))
             graded = verdict.Graded(rejected)
         else:
             seed = rounds.take({where["student"]: about["digest"]})[where["student"]]
-            key = results.key(about["digest"], assignment.name, seed, self.device, level_of(self))
+            key = scoring.waivers.key_of(results, about["digest"], assignment.name, seed, *where_graded)
             graded = results.get(key) or (results.get_stopped(key) if self.settled else None)
             if graded is None or len(graded.cells) != len(cells):
-                graded = self._graded(cells, assignment, seed)
-                results.put(key, graded)
-        graded = replace(graded, verdict=results.names.credited(graded.verdict, options.credit(self.config)))
+                waived = scoring.waivers.of_assignment(assignment.name)
+                graded = self._graded(cells, assignment, seed, waived)
+                results.put(results.key(about["digest"], assignment.name, seed, *where_graded, waived), graded)
+        scored = results.names.credited(scoring.waivers.applied(graded.verdict), scoring.credit)
+        graded = replace(graded, verdict=scored)
         resources["autograder"] = graded.verdict
         resources["autograder_answers"] = answers_of(cells)
         beside = Path(course.root(), "submitted", where["student"], assignment.name)
@@ -188,12 +191,20 @@ class GradeInSandbox(NbGraderPreprocessor):
         write_outputs(nb.cells, cells, graded)
         return nb, resources
 
-    def _graded(self, cells: list[RestoredCell], assignment: course.Assignment, seed: int) -> verdict.Graded:
+    def _graded(
+        self,
+        cells: list[RestoredCell],
+        assignment: course.Assignment,
+        seed: int,
+        waived: Mapping[str, Sequence[str]],
+    ) -> verdict.Graded:
         """The Graded of a submission; if a deadline or a kill stops it, it is graded once more before that counts."""
         grader: Any = warm_grader(level_of(self), self.device)
         settings = assignment.exercises, seed, "", assignment.name
-        graded = grader.grade_cells(cells, *settings)
-        return graded if graded.final else verdict.settled(graded, grader.grade_cells(cells, *settings, alone=True))
+        graded = grader.grade_cells(cells, *settings, waived=waived)
+        if graded.final:
+            return graded
+        return verdict.settled(graded, grader.grade_cells(cells, *settings, alone=True, waived=waived))
 
 
 def level_of(settings: GradeInSandbox) -> str:

@@ -311,6 +311,7 @@ class ExerciseTally:
         self.scores: list[float] = []
         self.graded = 0
         self.checks: dict[str, CheckTally] = {}
+        self.waived: dict[str, float] = {}  # points that everybody has, by the names of checks together
 
     def add(self, person: Person, outcome: Outcome | None, total: float) -> None:
         """Take a student's outcome into account; `total` is the score of all the student's exercises."""
@@ -319,6 +320,8 @@ class ExerciseTally:
         mark = person.member.mark(self.cell)
         self.scores.append(mark.score if mark else outcome.score)
         self.graded += outcome.status == "graded"
+        if outcome.waived:
+            self.waived[", ".join(outcome.waived)] = outcome.given
         for check in outcome.checks:
             self.checks.setdefault(check.name, CheckTally(check)).add(check, total)
 
@@ -326,6 +329,7 @@ class ExerciseTally:
         mean = statistics.fmean(self.scores) if self.scores else 0.0
         # checks that fail most often first
         checks = sorted((c.summary() for c in self.checks.values()), key=lambda c: -c["rate"])
+        waived = {name for names in self.waived for name in names.split(", ")}
         return {
             "name": self.name,
             "points": self.points,
@@ -334,8 +338,9 @@ class ExerciseTally:
             "graded": self.graded,
             "bars": distribution(self.scores, self.points),
             "mistakes": [(one, one.exercises[self.name]) for one in mistakes.of(self.name)],
+            "waived": self.waived,
             "failing": [check for check in checks if check["failed"]],
-            "passing": [check for check in checks if not check["failed"]],
+            "passing": [check for check in checks if not check["failed"] and check["name"] not in waived],
             "telling": sorted((c for c in checks if c["telling"] is not None), key=lambda c: c["telling"]),
         }
 
@@ -344,7 +349,7 @@ class CheckTally:
     """One check over the whole class."""
 
     def __init__(self, first: Check) -> None:
-        self.category, self.points = first.category, first.points
+        self.name, self.category, self.points = first.name, first.category, first.points
         self.failed = self.of = 0
         self.passed: str | None = None  # the sentence of the check, from a student who passed it
         self.shared = self.shortest = first.message
@@ -365,6 +370,7 @@ class CheckTally:
 
     def summary(self) -> dict[str, Any]:
         return {
+            "name": self.name,
             "sentence": self.sentence(),
             "category": self.category,
             "points": self.points,

@@ -20,7 +20,7 @@ from .. import course
 from ..verdict import CATEGORIES, Check, Outcome, Verdict
 from . import lesson as lessons
 from .gradebook_marks import GradedNotebook, Mark, duration
-from .outcome_text import NOT_STARTED, code_spans, failures, how_scored, measured, name_of, points, said_of
+from .outcome_text import NOT_STARTED, code_spans, failures, how_scored, measured, name_of, points, said_of, waived
 from .pages import environment
 
 NOT_ANSWERED = "no answer"
@@ -249,6 +249,8 @@ def _add_notes(part: Part, outcome: Outcome | None, is_unread: bool) -> None:
         part.notes.append(f"{points(round(mark.extra, 2))} more as extra credit")
     if outcome is not None and outcome.not_started and not mark.changed_by_hand:
         part.notes.append(NOT_STARTED)
+    if outcome is not None and outcome.given and not mark.changed_by_hand:
+        part.notes.append(waived(outcome))
 
 
 def _add_outcome(part: Part, outcome: Outcome) -> None:

@@ -52,6 +52,15 @@ def how_scored(outcome: Outcome) -> str:
     return f"{cost}; the checks that pass come to {passed}" if outcome.is_priced else ""
 
 
+def waived(outcome: Outcome) -> str:
+    """How many of the points everybody has, since checks are waived, in words; else ""."""
+    if not outcome.given:
+        return ""
+    many = len(outcome.waived)
+    why = f"{many} checks are waived" if many > 1 else "a check is waived"
+    return f"everybody has {points(outcome.given)} of these points, because {why}"
+
+
 def measured(outcome: Outcome) -> str:
     """What was measured, with its units: "128 bytes of state a token, 0.0297 nats a token above the rules"."""
     return ", ".join(f"{points(float(f'{value:.3g}'))} {MEASURES[name]}" for name, value in outcome.measured.items())
@@ -61,8 +70,8 @@ def as_text(outcome: Outcome) -> str:
     """The outcome as lines of plain text: the score, the named mistakes, what went wrong, then what is right."""
     heading = f"{outcome.exercise or 'submission'}: {points(outcome.score)} of {points(outcome.max_score)} points"
     if outcome.not_started:
-        return f"{heading}, {NOT_STARTED}"
-    lines = [", ".join(filter(None, [heading, how_scored(outcome)]))]
+        return "; ".join(filter(None, [f"{heading}, {NOT_STARTED}", waived(outcome)]))
+    lines = ["; ".join(filter(None, [", ".join(filter(None, [heading, how_scored(outcome)])), waived(outcome)]))]
     if outcome.message:
         lines.append(f"  {STATUS[outcome.status]}: {outcome.message}")
     if outcome.measured:
@@ -93,6 +102,8 @@ def as_html(outcome: Outcome) -> str:
         heading += f", {NOT_STARTED}"
     if alone := how_scored(outcome):
         heading += f", {alone}"
+    if for_all := waived(outcome):
+        heading += f"; {for_all}"
     parts = [f"<div><strong>{escape(outcome.exercise)}: {heading}</strong></div>"]
     if outcome.not_started:
         return parts[0]

@@ -27,8 +27,8 @@ class CheckChange:
 class Change:
     """An exercise for which a student gets other points than before, for the same work.
 
-    `why` says what the `checks` do not: that the exercise is worth something else, was stopped, is left to a person, or
-    has its score by prices.
+    `why` says what the `checks` do not: that the exercise is worth something else, was stopped, is left to a person,
+    has a check waived, or has its score by prices.
     `by_inputs`: on the earlier inputs the same code still gets other points than on the new ones.
     """
 
@@ -68,6 +68,10 @@ def _why(was: Outcome, now: Outcome) -> str:
         said.append(f"it {STATUS[now.status]}" if STATUS[now.status] else "it could be graded now")
     if now.unjudged:
         said.append("it is left to a person, because a check has a bug")
+    if set(now.waived) - set(was.waived):
+        said.append(f"waived: {', '.join(sorted(set(now.waived) - set(was.waived)))}")
+    if set(was.waived) - set(now.waived):
+        said.append(f"no longer waived: {', '.join(sorted(set(was.waived) - set(now.waived)))}")
     if now.is_priced != was.is_priced:
         said.append(f"by {PRICES if now.is_priced else CHECKS} now")
     return "; ".join(said)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from .. import course
 from ..errors import Ended, Unreadable, UsageError
-from ..grading import credit, seeds, start
+from ..grading import seeds, start, waivers
 from ..report import lesson
 from ..report.outcome_text import points_by_hand
 from ..verdict import STOPPED, Check, Diagnosis, Graded, Outcome, Verdict
@@ -98,7 +98,8 @@ class Watch:
         self.named: dict[str, Outcome] = {}  # the latest outcome of each exercise that was searched for mistakes
         self.learnt = False
         self.state = screen.State(path)
-        self.credit = credit.of_course(course.root())
+        self.scoring = waivers.scoring_of(course.root())
+        grader.waived = self.scoring.waivers.waived
 
     def look(self) -> bool:
         """Look whether the file has changed, and if so grade what the change concerns; returns whether it did."""
@@ -213,7 +214,7 @@ class Watch:
 
     def _put(self, verdict: Verdict | None, edited: set[str], note: str, warning: str = "") -> None:
         """Make the state that shows a verdict."""
-        verdict = verdict and verdict.credited(self.credit)
+        verdict = verdict and self.scoring.of(verdict)
         name = screen.next_exercise(verdict, edited, self.state.next) if verdict else None
         hints = course.hints_of(name) if name else []
         outcome = verdict.exercise(name) if verdict else None

@@ -60,7 +60,8 @@ def test_a_cell_changed_by_hand_is_refused_with_what_to_do(source):
     assert str(raised.value) == (
         "01_averages: the cell 'normalise' is worth 20 points, and normalise is worth 2 by its checks. To make it"
         ' worth 20, write c.Exercises.points = {"normalise": 20} into nbgrader_config.py; otherwise set the points of'
-        " the cell itself to 2: JupyterLab's Create Assignment shows them."
+        " the cell itself to 2: JupyterLab's Create Assignment shows them. If a check was unfair, undo the edit, and"
+        ' give everybody its points by c.Exercises.waived = {"normalise": ["test_…"]} in nbgrader_config.py.'
     )
     assert source.read_bytes() == before
     assert points.write(source, WORTH, {"normalise": 20.0}) == []  # done as it says
