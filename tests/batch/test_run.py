@@ -13,6 +13,7 @@ from autograder.batch import commands
 from autograder.batch import run as batch
 from autograder.grading import gate
 from autograder.grading.store import Store
+from autograder.grading.waivers import Scoring
 from autograder.nbgrader import members, options
 from autograder.report import class_text
 from autograder.submission import files, read
@@ -251,7 +252,7 @@ def test_scores_are_by_what_the_course_has_and_who_gains_is_said(tmp_path, submi
     runs = ("checks", 1.0, []), ("prices", 3.0, ["by prices now"]), ("checks", 1.0, ["by checks now"])
     for credit, score, why in runs:
         made = batch.Batch(tmp_path, course.find_assignment("02"), ["ada"], Store(tmp_path))
-        made.credit = credit
+        made.score_by(Scoring(credit))
         ((_, found),) = made.run(engine, writer)
         assert found.exercises[0].score == writer.recorded["ada"][1].exercises[0].score == score
         assert [change.why for change in made.changes] == why
