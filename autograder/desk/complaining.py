@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from starlette.routing import Route
 
 from .. import course
 from ..errors import Unreadable, UsageError, UserError
+from ..grading.waivers import OPTION
 from ..groups.grouping import code_of, shown
 from ..report.lesson import of as lesson_of
 from ..submission import read
@@ -140,11 +142,15 @@ def _all(desk: Desk, visitor: Visitor) -> str:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an instructor looks at: the code, what the verdict says of it, and the gradebook's points, if it has any."""
+    """What an instructor looks at: the code, what the verdict says of it, and the gradebook's points, if it has any.
+
+    `waiver` is the line of a configuration with which everybody would have the points of the checks that failed.
+    """
 
     code: str
     sentence: str
     failed: list[str]
+    waiver: str
     mark: Mark | None
 
 
@@ -177,9 +183,11 @@ def _evidence(desk: Desk, complaint: Complaint) -> Evidence:
     outcomes = verdict.exercises if verdict else []
     outcome = next((one for one in outcomes if one.exercise == complaint.exercise), None)
     if outcome is None:
-        return Evidence(code, "", [], None)
-    failed = [check.message for check in outcome.checks if not check.passed]
-    return Evidence(code, disclosure.told(outcome, ALL)["sentence"], failed, _mark(desk, complaint))
+        return Evidence(code, "", [], "", None)
+    failed = [check for check in outcome.checks if not check.passed]
+    waiver = f"{OPTION} = {json.dumps({outcome.exercise: [check.name for check in failed]})}" if failed else ""
+    said, messages = disclosure.told(outcome, ALL)["sentence"], [check.message for check in failed]
+    return Evidence(code, said, messages, waiver, _mark(desk, complaint))
 
 
 def _mark(desk: Desk, complaint: Complaint) -> Mark | None:

@@ -54,11 +54,8 @@ def how_scored(outcome: Outcome) -> str:
 
 def waived(outcome: Outcome) -> str:
     """How many of the points everybody has, since checks are waived, in words; else ""."""
-    if not outcome.given:
-        return ""
-    many = len(outcome.waived)
-    why = f"{many} checks are waived" if many > 1 else "a check is waived"
-    return f"everybody has {points(outcome.given)} of these points, because {why}"
+    given = outcome.given
+    return f"everybody has {points(given)} of these points: what they were for is waived" if given else ""
 
 
 def measured(outcome: Outcome) -> str:

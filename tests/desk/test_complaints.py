@@ -74,6 +74,7 @@ def test_a_complaint_from_the_page_to_the_answer(desk, attempt, place):
     assert "<script>alert" not in seen.text and "<script>alert(1)</script>" in text_of(seen)
     assert "def normalise" in seen.text and "Checks that fail:" in seen.text
     assert "The gradebook has no grade of this yet" in text_of(seen)
+    assert 'c.Exercises.waived = {"normalise": ["test_' in text_of(seen)
     assert reply(desk).status_code == 303
     told = client(desk, "ada").get(f"/attempts/{attempt.id}/complaint")
     assert "You are right." in text_of(told)

@@ -57,7 +57,7 @@ def test_everybody_has_the_points_and_the_preview_says_so_before(place, capsys):
     assert after["both"] == after["value"] == 1.4, "nobody pays for it by a price either"
     assert run(folder, "report", "01") == run(folder, "export", "01", "csv") == 0
     page = (folder / "feedback" / "both" / NAME / f"{NAME}.html").read_text()
-    assert "everybody has 0.5 of these points, because a check is waived" in page
+    assert "everybody has 0.5 of these points: what they were for is waived" in page
     assert "Waived:" in (folder / "reports" / f"{NAME}.html").read_text()
     assert "normalise waived test_wrong_rank" in (folder / "exports" / NAME / "grades.csv").read_text()
     config.write_text(text)
