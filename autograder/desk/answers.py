@@ -163,6 +163,7 @@ class Progress:
     name: str
     title: str
     due: datetime | None
+    is_extended: bool
     points: float | None
     max_points: float
     attempts: int
@@ -192,6 +193,7 @@ def progress(desk: Desk, visitor: Visitor, only: str | None = None) -> list[Prog
                 name=name,
                 title=lesson.of(about).title,
                 due=due,
+                is_extended=due != desk.book.assignments()[name],
                 points=sum(best.values()) if best else None,
                 max_points=sum(e.points for e in about.exercises),
                 attempts=attempts,
@@ -218,6 +220,7 @@ def me(desk: Desk, visitor: Visitor) -> dict[str, Any]:
                 "name": one.name,
                 "title": one.title,
                 "due": one.due.isoformat() if one.due else None,
+                "is_extended": one.is_extended,
                 "points": one.points,
                 "max_points": one.max_points,
                 "attempts": one.attempts,

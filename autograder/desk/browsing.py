@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from ..errors import UserError
 from ..report import lesson
-from . import attempt_view, exercise_view, handing, overview, pages, timeline
+from . import attempt_view, bodies, exercise_view, handing, overview, pages, timeline
 from .addresses import Addresses
-from .app import desk_of, visitor_of
+from .app import check_post, desk_of, visitor_of
 from .overview import FATES, WHOLE
-from .visitors import INSTRUCTOR, Refused
+from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .visitors import Visitor
 
 SHOWN = 100  # attempts on a page
+FIELDS, FORM = 4, 8_000  # fields and bytes of a form, at most
 GROUPS = 12  # groups of answers that are written the same
 LATEST_YEAR = 2**33  # seconds since 1970: no attempt comes after it
 
@@ -38,6 +40,7 @@ def routes() -> Sequence[BaseRoute]:
     """The routes of these pages, below the desk's base."""
     return [
         Route("/instructor/{assignment}/student", _page(student)),
+        Route("/instructor/{assignment}/extend", extend, methods=["POST"]),
         Route("/instructor/{assignment}/attempt/{attempt}", _page(attempt)),
         Route("/instructor/{assignment}/attempts", _page(attempts)),
         Route("/instructor/{assignment}/mistake", _page(mistake)),
@@ -82,7 +85,7 @@ def _row(found: Overview, student: str) -> Row | None:
     return next((row for row in found.rows if row.student == student), None)
 
 
-def student(about: About, asked: Query) -> str:
+def student(about: About, asked: Query, problem: str = "") -> str:
     """A student: the latest answers, and all attempts, the newest first, with what changed from one to the next."""
     desk, _, _, assignment = about
     found = overview.of_desk(desk, assignment)
@@ -104,7 +107,35 @@ def student(about: About, asked: Query) -> str:
         page=page,
         is_last=start == 0,
         many=len(steps),
+        problem=problem,
+        due=desk.book.due(assignment.name, row.student),
+        class_due=desk.book.assignments().get(assignment.name),
     )
+
+
+async def extend(request: Request) -> Response:
+    """Give a student more time, or take it back, as `autograder extend` does."""
+    visitor = await visitor_of(request, INSTRUCTOR)
+    sent = await bodies.fields(request, FIELDS, FORM, "This form is not the desk's.")
+    token = sent.get(FORM_TOKEN, "")
+    check_post(request, token)
+    desk = desk_of(request)
+    about = desk, visitor, token, handing.assignment_of(desk, request.path_params["assignment"])
+    who, time = sent.get("student", ""), sent.get("time", "")
+    try:
+        await run_in_threadpool(_extend, desk, about[-1], who, time)
+    except UserError as trouble:
+        if isinstance(trouble, Refused):
+            raise
+        made = await run_in_threadpool(student, about, {"id": who}, str(trouble))
+        return HTMLResponse(made, 422)
+    return RedirectResponse(Addresses(desk, about[-1].name).student(who), 303)
+
+
+def _extend(desk: Desk, assignment: Assignment, who: str, time: str) -> None:
+    from ..batch import extending  # with nbgrader's converters
+
+    extending.extend(desk.root, assignment, who, extending.span_of(time))
 
 
 def attempt(about: About, asked: Query) -> str:

@@ -26,6 +26,7 @@ from ..lms import handins
 from ..lms import roster as rosters
 from ..lms.handins import Collected, shown
 from ..nbgrader.runs import NbgraderCourse
+from ..nbgrader.standings import extensions
 from ..report.gradebook_marks import due_with
 from ..submission import files, read
 from ..submission.times import time_of
@@ -62,7 +63,7 @@ def collect(
     results, runs = Store(root), NbgraderCourse(root)
     with locked(root, assignment.name):
         collector = Collector(root, assignment, record, results, device, forget)
-        collector.collect(counts, _due_dates(runs, assignment))
+        collector.collect(counts, _due_dates(runs, results, assignment))
     students = rosters.read(runs, results)
     missing = rosters.without_hand_in(students, run.students(root, assignment.name))
     notes = results.handed_in(assignment.name)
@@ -85,13 +86,13 @@ class Due:
         return due_with(self.due, self.extensions.get(student))
 
 
-def _due_dates(runs: NbgraderCourse, assignment: Assignment) -> Due:
+def _due_dates(runs: NbgraderCourse, results: Store, assignment: Assignment) -> Due:
     with runs.gradebook() as gradebook:
         known: Any = gradebook.assignments
         for found in known:
             if found.name == assignment.name:
-                extensions = {one.student_id: one.extension for one in found.submissions if one.extension}
-                return Due(found.duedate.replace(tzinfo=UTC) if found.duedate else None, extensions)
+                due = found.duedate.replace(tzinfo=UTC) if found.duedate else None
+                return Due(due, extensions(gradebook, results, assignment.name))
     return Due(None, {})
 
 

@@ -82,7 +82,7 @@ class GradebookReader:
         )
         with self.engine.connect() as connection:
             extension = connection.execute(query).scalar()
-        return due_with(due, extension)
+        return due_with(due, extension or Store(self.root).extensions(assignment).get(student))
 
     def students(self) -> dict[str, Person]:
         """Those on the roster, by their id, without those who were dropped."""

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,16 @@ class Store:
         """Remember who has left the class, and whether a roster was `taken` in, now or before."""
         about = {"dropped": sorted(students), "taken": taken or self.has_roster()}
         write(self.root / "roster.json", json.dumps(about))
+
+    def extensions(self, assignment: str) -> dict[str, timedelta]:
+        """The time that students have for an assignment beyond its due date, as `autograder extend` gave it."""
+        found = read(self.root / "extensions" / f"{assignment}.json")
+        return {who: timedelta(seconds=many) for who, many in found.items() if type(many) is int and 0 < many < 2**31}
+
+    def put_extensions(self, assignment: str, given: Mapping[str, timedelta]) -> None:
+        """Remember the extensions of an assignment."""
+        seconds = {student: int(more.total_seconds()) for student, more in given.items()}
+        write(self.root / "extensions" / f"{assignment}.json", json.dumps(seconds))
 
     def handed_in(self, assignment: str) -> dict[str, dict[str, Any]]:
         """What `autograder collect` noted of each student's hand-in, by student."""

@@ -339,9 +339,16 @@ class GradebookWriter:
                 )
             )
         }
+        extensions = self.results.extensions(self.assignment.name)
         table = SubmittedAssignment.__table__
         new = [
-            {"id": new_uuid(), "assignment_id": self.id, "student_id": row.student, "timestamp": row.timestamp}
+            {
+                "id": new_uuid(),
+                "assignment_id": self.id,
+                "student_id": row.student,
+                "timestamp": row.timestamp,
+                "extension": extensions.get(row.student),
+            }
             for row in rows
             if row.student not in found
         ]
@@ -355,12 +362,9 @@ class GradebookWriter:
                 update(table).where(table.c.id == bindparam("of")).values(timestamp=bindparam("at")), timed
             )
         ids = {**{s["student_id"]: s["id"] for s in new}, **{student: s.id for student, s in found.items()}}
+        extensions |= {student: there.extension for student, there in found.items()}
         return {
-            row.student: (
-                ids[row.student],
-                self._is_late(row.timestamp, found[row.student].extension if row.student in found else None),
-            )
-            for row in rows
+            row.student: (ids[row.student], self._is_late(row.timestamp, extensions.get(row.student))) for row in rows
         }
 
     def _is_late(self, timestamp: datetime | None, extension: timedelta | None) -> bool:

@@ -24,8 +24,8 @@ def assign(converter: Autograde, db_url: str, assignment: str, student: str) -> 
     AssignLatePenalties(parent=converter).preprocess(nbformat.v4.new_notebook(), resources)
 
 
-def settle(runs: NbgraderCourse, assignment: course.Assignment) -> None:
-    """Assign all penalties of an assignment again: a person may have given points since it was graded.
+def settle(runs: NbgraderCourse, assignment: course.Assignment, student: str | None = None) -> None:
+    """Assign all penalties of an assignment again, or that of one `student`: points or dates may be others now.
 
     Where the course takes nothing off, penalties stay: a person may have set them.
     """
@@ -33,7 +33,7 @@ def settle(runs: NbgraderCourse, assignment: course.Assignment) -> None:
     if AssignLatePenalties not in converter.autograde_preprocessors or not _may_cost(converter):
         return
     with runs.gradebook() as gradebook:
-        found = standings(gradebook, assignment)
+        found = standings(gradebook, assignment, student)
     for student, standing in found.items():
         if standing.penalty or standing.late:
             assign(converter, runs.directory.db_url, assignment.name, student)

@@ -340,8 +340,17 @@ class SaveVerdict(SaveAutoGrades):
         latest = where["assignment"], where["student"]
         self.before = answers_in(results.latest_of(*latest)[1])
         nb, resources = super().preprocess(nb, resources)
+        self._carry_extension(results, *latest)
         results.put_latest(*latest, resources["autograder"], {"answers": resources["autograder_answers"]})
         return nb, resources
+
+    def _carry_extension(self, results: store.Store, assignment: str, student: str) -> None:
+        """Give a submission the extension that the student had before there was one: penalties come next."""
+        with Gradebook(self.db_url) as gradebook:
+            submission: Any = gradebook.find_submission(assignment, student)
+            if submission.extension is None:
+                submission.extension = results.extensions(assignment).get(student)
+                gradebook.db.commit()
 
     def _add_score(self, cell: NotebookNode, resources: Any) -> None:
         name = cell.metadata.nbgrader["grade_id"]

@@ -20,10 +20,12 @@ from ..report.gradebook_marks import Mark, Standing, due_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import timedelta
 
     from nbgrader.api import Gradebook
 
     from .. import course
+    from ..grading.store import Store
 
 
 def standings(gradebook: Gradebook, assignment: course.Assignment, student: str | None = None) -> dict[str, Standing]:
@@ -49,6 +51,23 @@ def standings(gradebook: Gradebook, assignment: course.Assignment, student: str 
         )
         for id, s in submissions.items()
     }
+
+
+def extensions(gradebook: Gradebook, results: Store, assignment: str) -> dict[str, timedelta]:
+    """Who has an extension for an assignment: as their submission says or, where there is none yet, as is kept.
+
+    No transaction stays open. Raises SQLAlchemy's errors.
+    """
+    assigned: Any = Assignment
+    query = (
+        select(SubmittedAssignment.student_id, SubmittedAssignment.extension)
+        .join(Assignment, assigned.id == SubmittedAssignment.assignment_id)
+        .where(assigned.name == assignment, SubmittedAssignment.extension.is_not(None))
+    )
+    rows = gradebook.db.execute(query).all()
+    gradebook.db.rollback()
+    found = {**results.extensions(assignment), **{student: extension for student, extension in rows}}
+    return {student: extension for student, extension in found.items() if extension}
 
 
 def mark_of(row: Any, exercises: Mapping[str, str]) -> Mark:

@@ -1,0 +1,158 @@
+"""`autograder extend`: gives a student more time for an assignment, or the whole class.
+
+An extension is nbgrader's, a column of a submission. Who has handed in nothing yet has no submission there, so it is
+kept in the store as well, and whatever makes the submission takes it from there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from nbgrader.api import MissingEntry, Student, SubmittedAssignment
+from sqlalchemy import select, update
+
+from .. import course
+from ..errors import CourseError, UsageError
+from ..grading.store import Store
+from ..nbgrader import changing, penalties
+from ..nbgrader.runs import NbgraderCourse
+from ..nbgrader.standings import extensions
+from ..report.gradebook_marks import due_with, duration
+from ..verdict import printable
+from .commands import locked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nbgrader.api import Gradebook
+
+SPAN = re.compile(r"(?:(\d{1,3})d)?(?:(\d{1,4})h)?(?:(\d{1,5})m)?")
+NONE = ("none", "0")
+MOST = timedelta(days=366)
+FORM = "Write the time as 2d, 36h, 90m or 1d12h, or none to take an extension back"
+
+
+def span_of(text: str) -> timedelta | None:
+    """A time such as 2d, 36h or 1d12h; None for "none". Raises UsageError."""
+    text = text.strip().lower()
+    if text in NONE:
+        return None
+    found = SPAN.fullmatch(text) if text.isascii() else None
+    days, hours, minutes = (int(one or 0) for one in found.groups()) if found else (0, 0, 0)
+    span = timedelta(days=days, hours=hours, minutes=minutes)
+    if not span:
+        raise UsageError(f"{text[:40]!a} is no time. {FORM}.")
+    if span > MOST:
+        raise UsageError(f"{text[:40]!a} is more than {MOST.days} days. {FORM}.")
+    return span
+
+
+def extend(root: Path, assignment: course.Assignment, student: str, by: timedelta | None) -> str:
+    """Give a student an extension in place of any earlier one, or take it back; returns a sentence. Raises UserError.
+
+    A late penalty that the student has already is determined again.
+    """
+    runs, results = NbgraderCourse(root), Store(root)
+    with locked(root, assignment.name):
+        with runs.gradebook() as gradebook:
+            due = _due(gradebook, assignment)
+            _require_student(gradebook, student)
+        given = {**results.extensions(assignment.name), student: by}
+        results.put_extensions(assignment.name, {one: more for one, more in given.items() if more})
+        with runs.gradebook() as gradebook:
+            _record(gradebook, assignment, student, by)
+        penalties.settle(runs, assignment, student)
+    if by is None:
+        return f"{student}: {assignment.name} is due with the class, on {_moment(due)}."
+    return f"{student}: {assignment.name} is due on {_moment(due + by)}, {duration(by)} after the class."
+
+
+def extend_all(root: Path, assignment: course.Assignment, by: timedelta | None) -> str:
+    """Move the due date of an assignment for the whole class; returns a sentence. Raises UserError."""
+    if by is None:
+        raise UsageError(
+            "Nobody knows any more when it was due: give the class a due date as docs/instructors.md says."
+        )
+    runs = NbgraderCourse(root)
+    with locked(root, assignment.name):
+        with runs.gradebook() as gradebook:
+            due = _due(gradebook, assignment) + by
+            found: Any = gradebook.find_assignment(assignment.name)
+            found.duedate = due
+            gradebook.db.commit()
+        penalties.settle(runs, assignment)
+    with runs.gradebook() as gradebook:
+        many = len(extensions(gradebook, Store(root), assignment.name))
+    later = f" {many} with extensions {'has' if many == 1 else 'have'} them on top of that." if many else ""
+    return f"{assignment.name} is due on {_moment(due)} for the class.{later}"
+
+
+def listing(root: Path) -> str:
+    """Who has more time for what, one line each."""
+    results, lines = Store(root), []
+    with NbgraderCourse(root).gradebook() as gradebook:
+        known: Any = gradebook.assignments
+        dues = {one.name: one.duedate for one in known}
+        given = {name: extensions(gradebook, results, name) for name in course.assignments(root)}
+    for name, theirs in given.items():
+        for student, by in sorted(theirs.items()):
+            due = due_with(dues.get(name), by)
+            lines.append(f"{name}  {printable(student)}: {duration(by)}{f', until {_moment(due)}' if due else ''}")
+    return "\n".join(lines) or "Nobody has an extension."
+
+
+def _due(gradebook: Gradebook, assignment: course.Assignment) -> datetime:
+    """When an assignment is due for the class (UTC). Raises UsageError."""
+    try:
+        due: Any = gradebook.find_assignment(assignment.name).duedate
+    except MissingEntry:
+        raise changing.unknown(assignment) from None
+    if due is None:
+        raise UsageError(
+            f"{assignment.name} has no due date, so there is nothing to extend: `nbgrader db assignment add"
+            f' {assignment.name} --duedate="{datetime.now(UTC):%Y-%m-%d} 12:00 UTC"` sets one.'
+        )
+    return due
+
+
+def _require_student(gradebook: Gradebook, student: str) -> None:
+    """Raises UsageError unless the gradebook knows the student."""
+    known = [id for (id,) in gradebook.db.execute(select(Student.id))]
+    gradebook.db.rollback()
+    if student not in known:
+        near = difflib.get_close_matches(student, known, n=1)
+        did = f"did you mean {near[0]!a}?" if near else "`autograder roster` lists the class, and takes in who is new."
+        raise UsageError(f"{printable(student)[:80]} is not in the gradebook: {did}")
+
+
+def _record(gradebook: Gradebook, assignment: course.Assignment, student: str, by: timedelta | None) -> None:
+    """Write an extension into a student's submission, if there is one."""
+    found: Any = gradebook.find_assignment(assignment.name)
+    table = SubmittedAssignment.__table__
+    of_student = table.c.assignment_id == found.id, table.c.student_id == student
+    gradebook.db.execute(update(table).where(*of_student).values(extension=by))
+    gradebook.db.commit()
+
+
+def _moment(when: datetime) -> str:
+    return f"{when:%Y-%m-%d %H:%M} UTC"
+
+
+def wanted(root: Path, words: list[str], for_all: bool) -> str:
+    """Do what the words of the command line say; returns what to print. Raises UserError."""
+    if not words and not for_all:
+        return listing(root)
+    if len(words) != (2 if for_all else 3):
+        raise UsageError(
+            "Say who, what and how long: `autograder extend ada 03 2d`, or `autograder extend --all 03 2d`."
+        )
+    *who, name, time = words
+    try:
+        assignment = course.find_assignment(name)
+    except CourseError as problem:
+        raise UsageError(str(problem)) from None
+    by = span_of(time)
+    return extend_all(root, assignment, by) if for_all else extend(root, assignment, who[0], by)
