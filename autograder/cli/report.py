@@ -2,6 +2,7 @@
 
 import os
 from argparse import ArgumentTypeError, Namespace
+from pathlib import Path
 
 from ..batch.commands import locked, report_class
 from ..errors import UsageError
@@ -20,6 +21,12 @@ def add(commands: shared.Commands) -> None:
     )
     command.add_argument(
         "--by-hand", action="store_true", help="only the page with question, marking scheme and answers"
+    )
+    command.add_argument(
+        "--last",
+        metavar="LAST",
+        type=Path,
+        help="only the page that compares the class with last year's course",
     )
     command.add_argument(
         "--formgrader",
@@ -45,6 +52,12 @@ def run(options: Namespace) -> int:
         wanted = [a for a in course.assignments().values() if Store(root).students(a.name)]
     if not wanted:
         raise UsageError("Nothing is graded yet: run `autograder grade` first.")
+    if options.last:
+        from ..report import years
+
+        for assignment in wanted:
+            print(f"{os.path.relpath(years.write(root, options.last, assignment), root)} is written")
+        return 0
     codes = []
     for assignment in wanted:
         with locked(root, assignment.name):
