@@ -34,7 +34,7 @@ OTHERWISE = [
 ]
 
 
-@pytest.mark.drawn(3, "answers with other names")
+@pytest.mark.drawn(1, "answers with other names")
 @pytest.mark.parametrize("exercise, names", OTHERWISE, ids=[f"{e}-{'-'.join(n.values())}" for e, n in OTHERWISE])
 def test_other_names_are_quoted_and_cost_little(grader, exercise, names):
     outcome = outcome_of(grader, exercise, **names)

@@ -53,7 +53,7 @@ def test_most_modules_have_styles_to_try():
     assert len({param.values[0] for param in WRONG}) > 0.8 * len(MODULES)
 
 
-@pytest.mark.drawn(5, "right answers with keys and values exchanged")
+@pytest.mark.drawn(2, "right answers with keys and values exchanged")
 @pytest.mark.parametrize("exercise, wrong", WRONG)
 def test_keys_and_values_exchanged_is_one_slip_in_any_style(grader, exercise, wrong):
     (outcome,) = grader.grade_cells(cells_for(exercise, wrong), [course.exercises()[exercise]], 1).verdict.exercises

@@ -25,7 +25,7 @@ SHARE = Fraction(1, 10)  # of the costly mistakes may pass all the same
 ANSWERS = [(name, path) for name in EXERCISES for path in sorted((course.folder_of(name) / "answers").glob("*.py"))]
 
 
-@pytest.mark.drawn(16, "exercises whose visible check passes", by="exercise", never=["MyModel"])  # it trains
+@pytest.mark.drawn(8, "exercises whose visible check passes", by="exercise", never=["MyModel"])  # it trains
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_right_answers_pass_in_no_time(exercise, monkeypatch):
     # traced and guarded as ever, but not made into machine code, which takes a C++ compiler and a minute
