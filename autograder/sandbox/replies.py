@@ -31,7 +31,7 @@ DEVICES = ("cpu", "meta", "cuda")
 class Call:
     """The result of a call: its value, and what the submission's process witnessed.
 
-    `changed`: whether an input tensor was changed in place; `replaced`: whether a module that was passed now has other
+    `changed`: whether an input was changed in place; `replaced`: whether a module that was passed now has other
     parameter objects than before; `drew`: whether torch's own generator was used or seeded; `products`: the number of
     products and softmaxes, if these were counted; `work`: how many numbers its operations multiplied, read or made, if
     it was weighed; `largest`: how many numbers the largest tensor had that it made, and
@@ -206,18 +206,18 @@ def _is_asked_with(value: object) -> bool:
 def call(
     reply: wire.Message,
     tensors: wire.Tensors,
-    given: Sequence[torch.Tensor],
+    given: Sequence[wire.Input],
     differentiated: bool = False,
     named: Shapes | None = None,
 ) -> Call:
     """The Call that a reply describes.
 
-    `given` are the tensors that were sent as arguments, in order; `named` are the shapes, by name, of parameters that
-    the called module is known to have. Raises WireError.
+    `given` are the tensors and arrays that were sent as arguments, in order; `named` are the shapes, by name, of
+    parameters that the called module is known to have. Raises WireError.
     """
     changed = _list_of(int, reply, "changed")
     if not all(0 <= place < len(given) for place in changed):
-        raise wire.WireError("it says that a tensor was changed that was not given")
+        raise wire.WireError("it says that an input was changed that was not given")
     made = Call(
         value=wire.unpack(reply.get("value"), tensors),
         devices=_list_of(str, reply, "devices", DEVICES),
@@ -239,9 +239,9 @@ def call(
     )
 
 
-def _of_inputs(gradients: object, given: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
+def _of_inputs(gradients: object, given: Sequence[wire.Input]) -> list[torch.Tensor | None]:
     """A gradient or None for each of the `given` tensors that requires one."""
-    asked = [tensor for tensor in given if tensor.requires_grad]
+    asked = [one for one in given if isinstance(one, torch.Tensor) and one.requires_grad]
     if not isinstance(gradients, list) or len(gradients) != len(asked):
         raise wire.WireError(f"there is not one gradient for each of {len(asked)} inputs")
     for gradient, tensor in zip(gradients, asked, strict=True):

@@ -16,6 +16,7 @@ import subprocess
 from collections import Counter
 
 import nbformat
+import numpy
 import pytest
 import sample
 import torch
@@ -231,6 +232,7 @@ TREES = [
     [1, 2.5, "a", True, float("nan")],
     (torch.arange(6.0).reshape(2, 3), torch.zeros(2, dtype=torch.bool), torch.ones(3, dtype=torch.bfloat16)),
     {"a": torch.zeros(2, 0), "b": [torch.float32, wire.Opaque("it")], "c": torch.empty(3, 4, device="meta")},
+    [numpy.arange(6.0).reshape(2, 3).T, numpy.zeros((2, 1), complex), numpy.ones(3, bool), numpy.float32(2), 1 + 2j],
 ]
 
 

@@ -259,7 +259,7 @@ def _mangled_tensors(tensors, place, number):
         lambda: it.flatten(),
         lambda: it.unsqueeze(0),
         lambda: it.reshape([1] * (number % 70) + list(it.shape)),
-        lambda: it[..., :0],
+        lambda: it[..., :0] if it.dim() else it,
         lambda: (
             torch.full_like(it, [float("nan"), float("inf"), 1e38, -1][number % 4])
             if it.is_floating_point()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+import numpy
 import torch
 from torch import nn
 
@@ -57,6 +58,7 @@ class Interview:
                 raise TypeError(
                     f"a candidate takes tensors, numbers, True, False and None, not a {type(value).__name__}"
                 )
+        args, kwargs = tuple(map(_plain, args)), {name: _plain(value) for name, value in kwargs.items()}
         sent: wire.Tensors = []
         packed = {**message, "args": wire.pack(args, sent), "kwargs": wire.pack(kwargs, sent)}
         packed["state"] = wire.pack({name: weights.detach() for name, weights in (state or {}).items()}, sent)
@@ -115,6 +117,11 @@ class Built(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         message = {"op": "call", "handle": self._handle, "training": self.training}
         return self._interview.question(message, args, kwargs, dict(self.named_parameters()))
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's float64 is a float, too: it is sent as one."""
+    return value.item() if isinstance(value, numpy.generic) else value
 
 
 def _unsent(packed: wire.Message) -> str:

@@ -12,6 +12,7 @@ import traceback
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
+import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
@@ -459,7 +460,7 @@ class RequestHandler:
     def op_call(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Call a module or a function; with "upstream", also differentiate what it returned.
 
-        The reply holds the value, the devices of its tensors, the indices of input tensors that were changed in place,
+        The reply holds the value, the devices of its tensors, the indices of inputs that were changed in place,
         the number of products, how many numbers were worked on, the size of the largest tensor that was made, how many
         numbers are kept for gradients, whether a parameter of a module among the arguments was replaced, and whether
         torch's own generator was used.
@@ -472,8 +473,8 @@ class RequestHandler:
         device, built = request.get("device"), frozenset(map(id, self.objects.values()))
         if device:
             args, kwargs = _on_device((args, kwargs), device, built)
-        given = tensors_in((args, kwargs), built)
-        before = [t.detach().clone() for t in given]
+        given = inputs_in((args, kwargs), built)
+        before = [one.detach().clone() if isinstance(one, torch.Tensor) else one.copy() for one in given]
         modules = [m for m in (*args, *kwargs.values()) if isinstance(m, torch.nn.Module)]
         before_call = [dict(m.named_parameters()) for m in modules]
         counters = {"count": Products(), "weigh": Work(), "watch": Largest()}
@@ -552,12 +553,12 @@ class RequestHandler:
         return {"value": wire.pack(True, out)}
 
     def _gradients(
-        self, target: Any, value: Any, upstream: Any, given: wire.Tensors, device: str | None, out: wire.Tensors
+        self, target: Any, value: Any, upstream: Any, given: list[wire.Input], device: str | None, out: wire.Tensors
     ) -> wire.Message:
         outputs, weights = _pair(value, upstream)
         if device:
             weights = [w.to(device) for w in weights]
-        inputs = [t for t in given if t.requires_grad]
+        inputs = [t for t in given if isinstance(t, torch.Tensor) and t.requires_grad]
         owner = target.__self__ if isinstance(target, MethodType) else target
         named = dict(owner.named_parameters()) if isinstance(owner, torch.nn.Module) else {}
         wanted = inputs + list(named.values())
@@ -604,12 +605,21 @@ def tensors_in(value: Any, built: frozenset[int] = frozenset()) -> wire.Tensors:
 
     Objects with an id in `built` are left alone: a submission's own class may be a dict or a list.
     """
-    if isinstance(value, torch.Tensor):
+    return _leaves_in(value, torch.Tensor, built)
+
+
+def inputs_in(value: Any, built: frozenset[int] = frozenset()) -> list[wire.Input]:
+    """The same for all that can be changed in place: tensors, and arrays of NumPy's."""
+    return _leaves_in(value, (torch.Tensor, numpy.ndarray), built)
+
+
+def _leaves_in(value: Any, kinds: Any, built: frozenset[int]) -> list[Any]:
+    if isinstance(value, kinds):
         return [value]
     if id(value) in built:
         return []
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return [tensor for part in parts for tensor in tensors_in(part, built)]
+    return [leaf for part in parts for leaf in _leaves_in(part, kinds, built)]
 
 
 def _on_device(value: Any, device: str, built: frozenset[int]) -> Any:
@@ -624,13 +634,20 @@ def _on_device(value: Any, device: str, built: frozenset[int]) -> Any:
     return value
 
 
-def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
+def _same(a: wire.Input, b: wire.Input) -> bool:
+    if isinstance(a, numpy.ndarray) or isinstance(b, numpy.ndarray):
+        return a.shape == b.shape and a.dtype == b.dtype and _equal(a, b)
     if a.device.type == "meta":
         return True
     if a.shape != b.shape:
         return False
     a = a.detach()
     return torch.equal(a, b) or torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two arrays hold the same numbers; NaN is equal to NaN."""
+    return numpy.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
 
 
 def _same_objects(one: dict[str, torch.nn.Parameter], other: dict[str, torch.nn.Parameter]) -> bool:

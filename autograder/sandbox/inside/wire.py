@@ -4,8 +4,10 @@ A frame consists of `AGK1`, the length of its JSON (uint32), the length of its t
 tensors as one safetensors file. A value is sent as a tagged tree, in which tensors are indices into that file:
 
     {"tensor": 0, ...}  {"list": [...]}  {"tuple": [...]}  {"dict": [[key, node], ...]}  {"value": 1}
-    {"float": "nan"}  {"dtype": "float32"}  {"opaque": "Foo"}  {"handle": 3}  {"generator": 7}
+    {"float": "nan"}  {"complex": [node, node]}  {"dtype": "float32"}  {"opaque": "Foo"}
+    {"array": 0, "dtype": "float64", ...}  {"handle": 3}  {"generator": 7}
 
+An array of NumPy's is the index of a tensor with its bits, see arrays.py; with "scalar", it is a scalar of that dtype.
 A handle is the number of an object that the sandbox has built; a generator is a new torch.Generator with that seed.
 Only the trusted side sends these: without a table of objects, `unpack` refuses them.
 """
@@ -19,8 +21,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy
 import torch
 from safetensors.torch import load as tensors_from_bytes
+
+from . import arrays
 
 if TYPE_CHECKING:
     import socket
@@ -32,6 +37,7 @@ _ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(","
 Message = dict[str, Any]  # a request or a reply, as in the JSON
 Node = dict[str, Any]  # a node of the tree that encodes a value
 Tensors = list[torch.Tensor]
+Input = torch.Tensor | numpy.ndarray[Any, Any]  # what a call may change in place
 
 MAGIC = b"AGK1"
 HEADER = struct.Struct("!4sIQ")
@@ -43,6 +49,8 @@ MAX_RANK = 16
 MAX_SIZE = 2**40  # of one dimension: products of sizes, which torch computes for empty tensors too, must not overflow
 MAX_STRING = 10_000
 MAX_INT = 2**63
+CARRIED = "tensors, NumPy arrays of numbers, numbers, texts, None, torch's dtypes, and lists, tuples and dicts by text"
+CARRIED += " of these"
 MAX_INDEX = 2 * 2**20  # bytes in which a frame may list its tensors: room for MAX_NODES of them
 DTYPES = {
     name: getattr(torch, name)
@@ -66,14 +74,47 @@ class Late(WireError):
     """The other side did not answer by the deadline."""
 
 
+class NotCarried(TypeError):
+    """What was to be sent cannot be; the message describes it, as "a list, in which there is …"."""
+
+
 class Opaque:
-    """A value of a type that cannot be sent: only the name of its type is known."""
+    """A value that cannot be sent: only the name of its type is known, or a few words on it, such as "an array of …".
+
+    Whatever else is asked of it raises WireError, so that whoever returned it is told what it is.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
+
+    @property
+    def in_words(self) -> str:
+        """What it is, to be read within a sentence."""
+        return f"something of type {self.name}" if self.name.isidentifier() else self.name
+
+    def refusal(self) -> WireError:
+        """What is raised if a check uses it."""
+        return WireError(f"{self.in_words} does not reach the grader, only {CARRIED} do")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # Python, copy and pickle ask whether it has them
+            raise AttributeError(name)
+        raise self.refusal()
+
+
+def _refuse_use(opaque: Opaque, *_: object) -> NoReturn:
+    raise opaque.refusal()
+
+
+for _name in (
+    *("len", "iter", "getitem", "contains", "call", "float", "int", "index", "complex", "neg", "abs"),
+    *(f"{side}{name}" for name in ("add", "sub", "mul", "matmul", "truediv", "mod", "pow") for side in ("", "r")),
+    *("lt", "le", "gt", "ge"),
+):
+    setattr(Opaque, f"__{_name}__", _refuse_use)
 
 
 class Handle:
@@ -244,27 +285,42 @@ def _set_timeout(sock: socket.socket, deadline: float | None) -> None:
 # --- values ---------------------------------------------------------------------------------------
 
 
-def pack(value: object, tensors: Tensors) -> Node:
+def pack(value: object, tensors: Tensors, whole: bool = False) -> Node:
     """Turn a value into a tree for JSON; its tensors are appended to the list `tensors`.
 
-    A tensor keeps its dtype, its `requires_grad` and, if it is not contiguous, its strides. What cannot be sent (other
-    types, sparse or complex tensors, tensors over the size limit) becomes `{"opaque": type name}`.
+    A tensor keeps its dtype, its `requires_grad` and, if it is not contiguous, its strides; an array of NumPy's keeps
+    the same, but arrives in this machine's byte order and as a plain `ndarray`, and a scalar of NumPy's stays one. What
+    cannot be sent (other types, sparse or complex tensors, arrays of what are no numbers, and whatever is over the size
+    limit) becomes `{"opaque": type name}`, or, if the `whole` value must arrive, raises NotCarried. Raises WireError
+    for a value of too many parts and, if it must arrive whole, for an Opaque in it.
     """
-    return _Packer(tensors).node(value, 0)
+    return _Packer(tensors, whole).node(value, 0)
 
 
 class _Packer:
-    def __init__(self, tensors: Tensors) -> None:
+    def __init__(self, tensors: Tensors, whole: bool) -> None:
         self.tensors = tensors
+        self.whole = whole
         self.nodes = 0
         self.bytes = 0
 
     def node(self, value: object, depth: int) -> Node:
+        """The node of a value. Raises WireError and NotCarried."""
+        node = self._node(value, depth)
+        if self.whole and "opaque" in node:
+            raise value.refusal() if isinstance(value, Opaque) else NotCarried(Opaque(node["opaque"]).in_words)
+        return node
+
+    def _node(self, value: object, depth: int) -> Node:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
+            if self.whole:
+                raise NotCarried("nested too deeply, or of too many parts")
             raise WireError("a value is nested too deeply or has too many parts")
         if isinstance(value, torch.Tensor):
             return self.tensor(value)
+        if isinstance(value, numpy.ndarray) or (isinstance(value, numpy.generic) and arrays.travels(value)):
+            return self.array(value)
         if value is None or isinstance(value, bool):
             return {"value": value}
         if isinstance(value, str):
@@ -273,6 +329,8 @@ class _Packer:
             return {"value": int(value)} if abs(value) < MAX_INT else {"opaque": "int of over 64 bits"}
         if isinstance(value, float):
             return {"value": float(value)} if math.isfinite(value) else {"float": str(float(value))}
+        if isinstance(value, complex):
+            return {"complex": [self.node(value.real, depth + 1), self.node(value.imag, depth + 1)]}
         if isinstance(value, torch.dtype):
             return {"dtype": DTYPE_NAMES[value]} if value in DTYPE_NAMES else {"opaque": str(value)}
         if isinstance(value, list):
@@ -299,8 +357,7 @@ class _Packer:
             return {"opaque": f"a tensor of {value.dtype}, {value.layout}"}
         if value.device.type == "meta":
             return {"meta": list(value.shape), "dtype": DTYPE_NAMES[value.dtype]}
-        self.bytes += value.numel() * value.element_size()
-        if self.bytes > MAX_TENSORS - 2**20:  # an expanded view is small in memory and huge when copied
+        if self.is_too_much(value.numel() * value.element_size()):
             return {"opaque": f"a tensor of {value.numel()} elements, too large to send"}
         node: Node = {"tensor": len(self.tensors)}
         if value.requires_grad:
@@ -315,6 +372,25 @@ class _Packer:
         # a copy: a receiver in this process (see `proxies.Local`) must not share memory with the owner
         self.tensors.append(plain.cpu().clone(memory_format=torch.contiguous_format))
         return node
+
+    def array(self, value: numpy.ndarray[Any, Any] | numpy.generic) -> Node:
+        if not arrays.travels(value) or value.ndim > MAX_RANK:
+            what = "a masked array" if isinstance(value, numpy.ma.MaskedArray) else "an array"
+            return {"opaque": f"{what} of {value.dtype}"[:100]}
+        if self.is_too_much(value.size * value.dtype.itemsize):
+            return {"opaque": f"an array of {value.size} elements, too large to send"}
+        node: Node = {"array": len(self.tensors), "dtype": value.dtype.name}
+        if isinstance(value, numpy.generic):
+            node["scalar"] = True
+        elif strides := arrays.strides_of(value):
+            node["stride"] = strides
+        self.tensors.append(arrays.bits_of(value))
+        return node
+
+    def is_too_much(self, more: int) -> bool:
+        """Count bytes: whether all are too many for a frame. A view can be small in memory and huge when copied."""
+        self.bytes += more
+        return self.bytes > MAX_TENSORS - 2**20
 
 
 def encodable(text: str) -> str:
@@ -358,10 +434,10 @@ def _unpack(
         return [_unpack(item, tensors, layout, depth + 1, nodes_left, objects) for item in items]
 
     if "tensor" in node:
-        index = node["tensor"]
-        if type(index) is not int or not 0 <= index < len(tensors):
-            raise WireError("a value names a tensor that was not sent")
-        return _with_layout(tensors[index], node) if layout else tensors[index]
+        tensor = _sent(node["tensor"], tensors)
+        return _with_layout(tensor, node) if layout else tensor
+    if "array" in node:
+        return _array(_sent(node["array"], tensors), node, layout)
     if "meta" in node:
         shape = node["meta"]
         if not _is_possible(shape):
@@ -380,6 +456,8 @@ def _unpack(
         return dict(zip(keys, children([child for _, child in node["dict"]]), strict=True))
     if "float" in node:
         return float(node["float"])
+    if "complex" in node:
+        return _complex(children(node["complex"]))
     if "dtype" in node:
         return DTYPES[node["dtype"]]
     if "opaque" in node:
@@ -400,6 +478,32 @@ def _plain(value: Any) -> Any:
     if isinstance(value, int) and abs(value) >= MAX_INT or isinstance(value, float) and not math.isfinite(value):
         raise WireError("a number is too large")
     return value
+
+
+def _sent(index: Any, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The tensor of that number. Raises WireError."""
+    if type(index) is not int or not 0 <= index < len(tensors):
+        raise WireError("a value names a tensor that was not sent")
+    return tensors[index]
+
+
+def _array(bits: torch.Tensor, node: Node, layout: bool) -> Any:
+    """The array, or the scalar, with these bits. Raises WireError, or what `arrays.array_of` raises."""
+    array = arrays.array_of(bits, node["dtype"])
+    if "scalar" in node:
+        if array.ndim:
+            raise WireError("a scalar has a shape")
+        return array[()]
+    if not layout:
+        return array
+    return arrays.with_strides(array, node["stride"]) if "stride" in node else array.copy()
+
+
+def _complex(parts: list[Any]) -> complex:
+    real, imaginary = parts
+    if type(real) is not float or type(imaginary) is not float:
+        raise WireError("the parts of a complex number are not numbers")
+    return complex(real, imaginary)
 
 
 def _with_layout(tensor: torch.Tensor, node: Node) -> torch.Tensor:

@@ -1,0 +1,92 @@
+"""NumPy's arrays and scalars on the wire: their bits as a tensor of integers, and the name of their dtype.
+
+An array's shape is that of the tensor, so neither can claim what the other does not hold. Nothing is ever unpickled:
+object, structured, text and date dtypes do not travel, nor do those that differ between machines (`longdouble`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+DTYPES = {name: numpy.dtype(name) for name in NAMES}
+CARRIERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by the bytes of one number
+WIDEST = max(CARRIERS)  # a number of twice as many bytes (complex128) is two integers, in a last dimension
+MAX_SPREAD = 2**26  # bytes over which a view may be spread that arrives with its strides
+Kind = (numpy.ndarray, numpy.generic)
+
+
+def travels(value: numpy.ndarray[Any, Any] | numpy.generic) -> bool:
+    """Whether an array or a scalar holds nothing but numbers that mean the same on each machine.
+
+    A masked array does not: what it hides would arrive as numbers.
+    """
+    return value.dtype.name in DTYPES and not isinstance(value, numpy.ma.MaskedArray)
+
+
+def bits_of(value: numpy.ndarray[Any, Any] | numpy.generic) -> torch.Tensor:
+    """A copy of its bits in C order and in this machine's byte order: integers of its shape.
+
+    For complex128 there are two for each number: a last dimension of 2.
+    """
+    dtype = DTYPES[value.dtype.name]
+    plain = numpy.array(value, dtype=dtype, order="C")
+    if dtype.itemsize > WIDEST:
+        plain = plain.reshape(*plain.shape, 1)
+    return torch.from_numpy(plain.view(_integers(dtype)))
+
+
+def array_of(bits: torch.Tensor, name: object) -> numpy.ndarray[Any, Any]:
+    """The array of that dtype with these bits, in the same memory: a reply may name one tensor many times.
+
+    Raises ValueError, KeyError or TypeError for bits or a dtype of no array that travels.
+    """
+    dtype = DTYPES[name]  # type: ignore[index]  what is not hashable raises TypeError
+    is_pair = dtype.itemsize > WIDEST
+    if bits.dtype is not CARRIERS[min(dtype.itemsize, WIDEST)] or (is_pair and bits.shape[-1:] != (2,)):
+        raise ValueError("these are not the bits of such an array")
+    if name == "bool" and bits.numel() and int(bits.max()) > 1:
+        raise ValueError("these are not the bits of booleans")
+    array = bits.numpy().view(dtype)
+    return array.reshape(bits.shape[:-1]) if is_pair else array
+
+
+def _integers(dtype: numpy.dtype[Any]) -> str:
+    return "u1" if dtype.itemsize == 1 else f"i{min(dtype.itemsize, WIDEST)}"
+
+
+def strides_of(array: numpy.ndarray[Any, Any]) -> list[int] | None:
+    """How many numbers lie from one entry to the next along each dimension, below 0 for one that is reversed.
+
+    None if it is contiguous, and for a view that cannot be laid out so: its entries overlap, lie too far apart or are
+    fields of a structured array.
+    """
+    if array.flags.c_contiguous or any(step % array.itemsize for step in array.strides):
+        return None
+    steps = [step // array.itemsize if n > 1 else 1 for n, step in zip(array.shape, array.strides, strict=True)]
+    reach = 0
+    for step, n in sorted((abs(step), n) for step, n in zip(steps, array.shape, strict=True) if n > 1):
+        if step <= reach:
+            return None
+        reach += step * (n - 1)
+    return steps if (reach + 1) * array.itemsize <= MAX_SPREAD else None
+
+
+def with_strides(array: numpy.ndarray[Any, Any], steps: Sequence[int]) -> numpy.ndarray[Any, Any]:
+    """The same numbers, laid out as `strides_of` says."""
+    reached = [step * (n - 1) for step, n in zip(steps, array.shape, strict=True)]
+    before = -sum(end for end in reached if end < 0)
+    memory = numpy.zeros(sum(map(abs, reached)) + 1, dtype=array.dtype)
+    strides = [step * array.itemsize for step in steps]
+    view = numpy.lib.stride_tricks.as_strided(memory[before:], array.shape, strides)
+    view[...] = array
+    return view
