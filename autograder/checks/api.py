@@ -20,12 +20,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
 import pytest
 import torch
 
 from ..sandbox.inside import wire
 from ..verdict import CATEGORIES, NOT_READ
-from . import source_text
+from . import numeric, source_text
+from .numeric import ARRAY, NUMBER, TENSOR, Right
 from .proxies import StudentError, Submission, largest, sentence_start
 
 Test = TypeVar("Test", bound=Callable[..., None])
@@ -129,6 +131,16 @@ class Draw:
         values = (values if scale == 1 else values * scale).to(dtype)
         return values.requires_grad_() if grad else values
 
+    def array(self, *shape: int, dtype: Any = "float64", scale: float = 1.0) -> numeric.Array:
+        """Normal numbers like `normal`, as an array of NumPy's; of a complex dtype, both parts are such numbers.
+
+        >>> draw.array(3, 5, dtype=np.float32).dtype
+        dtype('float32')
+        """
+        is_complex = np.dtype(dtype).kind == "c"
+        values = self.normal(*shape, *([2] if is_complex else []), dtype=torch.float64, scale=scale)
+        return (torch.view_as_complex(values) if is_complex else values).numpy().astype(dtype)
+
     def mask(self, *shape: int) -> torch.Tensor:
         """A boolean mask: True with probability 2/3, and with at least one True and one False in every row.
 
@@ -186,84 +198,138 @@ def tensor(value: Any, what: str = "the output") -> torch.Tensor:
     return value
 
 
-def shape(value: Any, expected: Sequence[int], what: str = "the output") -> None:
+def array(value: Any, what: str = "the output") -> numeric.Array:
+    """The value, if it is an array of NumPy's. Raises CheckFailed for anything else.
+
+    >>> array(np.zeros(3), "the residual").shape
+    (3,)
+    >>> array([1.0, 2.0], "the residual")
+    Traceback (most recent call last):
+    CheckFailed: The residual should be a NumPy array, but it is a list of 2 parts.
+    """
+    if not isinstance(value, np.ndarray):
+        raise CheckFailed(f"{sentence_start(what)} should be a NumPy array, but it is {kind_of(value)}.")
+    return value
+
+
+def shape(value: Any, expected: Sequence[int], what: str = "the output", kind: str = TENSOR) -> None:
     """Raises CheckFailed unless the value is a tensor of the expected shape that holds numbers, not one on `meta`.
+
+    With the `kind` "array", it must be an array of NumPy's.
 
     >>> shape(torch.zeros(2, 3), (3, 2))
     Traceback (most recent call last):
     CheckFailed: The shape of the output should be (3, 2), but it is (2, 3).
+    >>> shape(np.zeros((3, 2)), (3, 2), "Q", kind="array")
     """
-    shaped(value, expected, what)
-    if value.device.type == "meta":
+    shaped(value, expected, what, kind)
+    if kind == TENSOR and value.device.type == "meta":
         raise CheckFailed(
             f"{sentence_start(what)} is on the device `meta`, which holds no numbers, but the inputs are not."
         )
 
 
-def shaped(value: Any, expected: Sequence[int], what: str = "the output") -> None:
-    """Raises CheckFailed unless the value is a tensor of the expected shape, on whatever device."""
-    got = tuple(tensor(value, what).shape)
+def shaped(value: Any, expected: Sequence[int], what: str = "the output", kind: str = TENSOR) -> None:
+    """Raises CheckFailed unless the value is a tensor, or an array, of the expected shape, on whatever device."""
+    if kind not in (TENSOR, ARRAY):
+        raise ValueError(f"{kind!r} is no kind: {TENSOR!r} or {ARRAY!r}")
+    got = tuple((array if kind == ARRAY else tensor)(value, what).shape)
     if got != tuple(expected):
         raise CheckFailed(f"The shape of {what} should be {tuple(expected)}, but it is {got}.")
 
 
 def close(
     value: Any,
-    expected: torch.Tensor,
+    expected: Right,
     what: str = "the output",
     tolerance: float | None = None,
-    dtype: torch.dtype | None = None,
+    dtype: Any = None,
 ) -> None:
     """Raises CheckFailed unless the value equals `expected`, the right result in float64, within rounding.
 
-    `tolerance` is relative to the largest expected value; by default it is that of `dtype`, or of float32. The value
-    must have the `dtype` that is given: give one only in a check of dtypes.
+    It must be what `expected` is: a tensor, an array of NumPy's or, for an array without dimensions or a plain number,
+    any number. `tolerance` is relative to the largest expected value; by default it is that of `dtype`, or of float32.
+    The value must have the `dtype` that is given: give one only in a check of dtypes.
 
     >>> x = draw.normal(5)
     >>> close(submission.function("softmax")(x), torch.softmax(x.double(), -1), "the weights")
     >>> close(x + torch.tensor([1.0, 0, 0, 0, 0]), x.double())
     Traceback (most recent call last):
     CheckFailed: The shape of the output is right, but 20% of the values are wrong.
+    >>> close(np.float32(0.5), 0.5, "the norm")
+    >>> close(x, x.double().numpy())
+    Traceback (most recent call last):
+    CheckFailed: The output should be a NumPy array, but it is a single tensor of shape (5,).
     >>> close(x, [1.0, 0.0, 0.0, 0.0, 0.0])
     Traceback (most recent call last):
-    TypeError: close() compares with a tensor, but the right value is a list of 5 parts: torch.tensor(…)
+    TypeError: close() compares with a tensor, an array or a number, but the right value is a list of 5 parts.
     """
-    if not isinstance(expected, torch.Tensor):
-        raise TypeError(f"close() compares with a tensor, but the right value is {kind_of(expected)}: torch.tensor(…)")
     # the message has no number that follows from a right value: students could hand in a table of them
-    shape(value, expected.shape, what)
-    if dtype is not None and value.dtype != dtype:
-        got = name_of(value.dtype)
-        raise CheckFailed(f"The dtype of {what} should be the input's, {name_of(dtype)}, but it is {got}.")
-    if not value.dtype.is_floating_point:
-        raise CheckFailed(f"The dtype of {what} should be a floating one, but it is {name_of(value.dtype)}.")
-    dtype = dtype or torch.float32
-    expected = expected.detach().double()
+    kind = _kind_of_right(expected, "close")
+    if kind == NUMBER:
+        if not numeric.is_number(value):
+            raise CheckFailed(f"{sentence_start(what)} should be a single number, but it is {kind_of(value)}.")
+    else:
+        shape(value, np.shape(expected), what, kind)
+    _require_dtype(value, expected, what, dtype)
+    precision = torch.float32 if dtype is None else numeric.torchs(dtype)
+    _require_values(numeric.wide(value), numeric.wide(expected), what, tolerance, precision, kind)
+
+
+def _kind_of_right(expected: Any, asked: str) -> str:
+    """The kind of a right value. Raises TypeError for what is none."""
+    try:
+        return numeric.form_of(expected)
+    except TypeError:
+        raise TypeError(
+            f"{asked}() compares with a tensor, an array or a number, but the right value is {kind_of(expected)}."
+        ) from None
+
+
+def _require_dtype(value: Any, expected: Right, what: str, dtype: Any) -> None:
+    """Raises CheckFailed unless a value has the dtype, if one is given, and is fit to be compared with `expected`."""
+    got = numeric.dtype_of(value)
+    if dtype is not None and name_of(got) != name_of(dtype):
+        raise CheckFailed(f"The dtype of {what} should be the input's, {name_of(dtype)}, but it is {name_of(got)}.")
+    is_number = numeric.is_number(value)  # a whole number may stand for itself, an array of them should be floating
+    is_floating = got.is_floating_point if isinstance(got, torch.dtype) else got.kind in "fc" or is_number
+    if not is_floating:
+        raise CheckFailed(f"The dtype of {what} should be a floating one, but it is {name_of(got)}.")
+    if isinstance(got, np.dtype) and got.kind == "c" and not numeric.wide(expected).is_complex():
+        raise CheckFailed(f"The dtype of {what} should be a real one, but it is {name_of(got)}.")
+
+
+def _require_values(
+    value: torch.Tensor, expected: torch.Tensor, what: str, tolerance: float | None, dtype: torch.dtype, kind: str
+) -> None:
+    """Raises CheckFailed unless two tensors of the same shape, both `numeric.wide`, are equal within rounding."""
     if expected.numel() == 0:
         return
-    error = largest(value.double() - expected)
+    error = largest(value - expected)
     if not math.isfinite(error) and not torch.isfinite(value).all():
         bad = "NaN" if torch.isnan(value).any() else "inf"
-        raise CheckFailed(f"There is {bad} in {what}.")
+        raise CheckFailed(f"{sentence_start(what)} is {bad}." if kind == NUMBER else f"There is {bad} in {what}.")
+    if error <= allowed(expected, tolerance, dtype):
+        return
     size = largest(expected)
-    if error > allowed(expected, tolerance, dtype):
-        tolerance = TOLERANCE[dtype] if tolerance is None else tolerance
-        share = ((value.double() - expected).abs() > tolerance * max(size, 1e-3)).double().mean().item()
-        little = f", by less than {LITTLE:.0%} of the largest one" if error < LITTLE * size else ""
-        raise CheckFailed(f"The shape of {what} is right, but {max(share, 0.01):.0%} of the values are wrong{little}.")
+    if kind == NUMBER:
+        raise CheckFailed(f"{sentence_start(what)} is wrong{f', by less than {LITTLE:.0%}' * (error < LITTLE * size)}.")
+    tolerance = TOLERANCE[numeric.REAL.get(dtype, dtype)] if tolerance is None else tolerance
+    share = ((value - expected).abs() > tolerance * max(size, 1e-3)).double().mean().item()
+    little = f", by less than {LITTLE:.0%} of the largest one" if error < LITTLE * size else ""
+    raise CheckFailed(f"The shape of {what} is right, but {max(share, 0.01):.0%} of the values are wrong{little}.")
 
 
-def allowed(expected: torch.Tensor, tolerance: float | None = None, dtype: torch.dtype | None = None) -> float:
+def allowed(expected: Right, tolerance: float | None = None, dtype: torch.dtype | None = None) -> float:
     """The largest error that `close` accepts."""
     dtype = dtype or torch.float32
+    dtype = numeric.REAL.get(dtype, dtype)
     tolerance = TOLERANCE[dtype] if tolerance is None else tolerance
     least = 1e-12 if dtype is torch.float64 else 1e-6 if dtype is torch.float32 else 1e-3
-    return tolerance * largest(expected.detach().double()) + least
+    return tolerance * largest(numeric.wide(expected)) + least
 
 
-def reacts(
-    before: torch.Tensor, after: torch.Tensor, right_before: torch.Tensor, right_after: torch.Tensor, says: str
-) -> None:
+def reacts(before: wire.Input, after: wire.Input, right_before: wire.Input, right_after: wire.Input, says: str) -> None:
     """Raises CheckFailed(`says`) if an output (…, d) stays the same, though what it depends on has changed.
 
     Give the output before and after the change, and both right outputs, of which only clear changes count.
@@ -278,24 +344,25 @@ def reacts(
     # small that a right answer does not change either. So no right answer is rejected by chance: one that did not
     # change here would be off by `CLEAR`, which is more than `close` accepts.
     for got in (before, after):
-        shape(got, right_before.shape)
-    size = largest(right_before.detach())
-    should = (right_after - right_before).detach().abs().amax(-1) > CLEAR * size
-    changes = (after.detach().double() - before.detach().double()).abs().amax(-1) > STILL * size
+        shape(got, right_before.shape, kind=_kind_of_right(right_before, "reacts"))
+    was, now, expected, changed = map(numeric.wide, (before, after, right_before, right_after))
+    size = largest(expected)
+    should = (changed - expected).abs().amax(-1) > CLEAR * size
+    changes = (now - was).abs().amax(-1) > STILL * size
     if (should & ~changes).any():
         raise CheckFailed(says)
 
 
-def pattern(value: Any, expected: torch.Tensor, what: str = "the mask") -> None:
-    """Raises CheckFailed unless the value is a tensor that is True (or not 0) exactly where `expected` is.
+def pattern(value: Any, expected: wire.Input, what: str = "the mask") -> None:
+    """Raises CheckFailed unless the value is a tensor or an array that is True (or not 0) exactly where `expected` is.
 
     >>> pattern(submission.function("past")(3), torch.ones(3, 3).tril().bool())
     >>> pattern(torch.ones(3, 3), torch.ones(3, 3).tril().bool())
     Traceback (most recent call last):
     CheckFailed: The shape of the mask is right, but 33% of the entries are wrong: the first is the one at (0, 1).
     """
-    shape(value, expected.shape, what)
-    wrong = (value != 0) != expected
+    shape(value, expected.shape, what, _kind_of_right(expected, "pattern"))
+    wrong = torch.as_tensor((value != 0) != expected)
     if wrong.any():
         place = tuple(wrong.nonzero()[0].tolist())
         raise CheckFailed(
@@ -304,15 +371,15 @@ def pattern(value: Any, expected: torch.Tensor, what: str = "the mask") -> None:
         )
 
 
-def boolean(value: Any, expected: torch.Tensor, what: str = "the mask") -> None:
-    """Raises CheckFailed unless the value is the boolean tensor `expected`: a `pattern` whose dtype counts.
+def boolean(value: Any, expected: wire.Input, what: str = "the mask") -> None:
+    """Raises CheckFailed unless the value is the boolean tensor or array `expected`: a `pattern` whose dtype counts.
 
     >>> boolean(submission.function("past")(3), torch.ones(3, 3).tril().bool())
     Traceback (most recent call last):
     CheckFailed: The dtype of the mask should be bool, but it is float32.
     """
     pattern(value, expected, what)
-    if value.dtype != torch.bool:
+    if name_of(value.dtype) != "bool":
         raise CheckFailed(f"The dtype of {what} should be bool, but it is {name_of(value.dtype)}.")
 
 
@@ -441,15 +508,15 @@ def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
 
 
 def unchanged(submission: Submission) -> None:
-    """Raises CheckFailed if the last call changed one of its input tensors (witnessed).
+    """Raises CheckFailed if the last call changed one of its inputs, a tensor or an array (witnessed).
 
     >>> twice = submission.function("double")(draw.normal(3))
     >>> unchanged(submission)
     Traceback (most recent call last):
-    CheckFailed: It changed one of its inputs in place; the caller still needs that tensor as it was.
+    CheckFailed: It changed one of its inputs in place; the caller still needs it as it was.
     """
     if submission.last.changed:
-        raise CheckFailed("It changed one of its inputs in place; the caller still needs that tensor as it was.")
+        raise CheckFailed("It changed one of its inputs in place; the caller still needs it as it was.")
 
 
 def not_read(submission: Submission, name: str) -> CheckFailed:
@@ -517,13 +584,13 @@ def stayed_on_cuda(submission: Submission, what: str = "The output is", where: s
         raise CheckFailed(f"{what} not on the GPU, {where}.")
 
 
-def name_of(dtype: torch.dtype) -> str:
-    """The short name of a dtype, for a message.
+def name_of(dtype: Any) -> str:
+    """The short name of a dtype of torch's or NumPy's, for a message.
 
-    >>> name_of(torch.float32)
-    'float32'
+    >>> name_of(torch.float32), name_of(np.float32)
+    ('float32', 'float32')
     """
-    return wire.DTYPE_NAMES.get(dtype, str(dtype))
+    return wire.DTYPE_NAMES.get(dtype, str(dtype)) if isinstance(dtype, torch.dtype) else np.dtype(dtype).name
 
 
 def kind_of(value: object) -> str:
@@ -531,31 +598,42 @@ def kind_of(value: object) -> str:
 
     >>> kind_of((1, 2)), kind_of(torch.zeros(2, 3)), kind_of(None)
     ('a tuple of 2 parts', 'a single tensor of shape (2, 3)', 'None')
+    >>> kind_of(np.zeros(2)), kind_of(np.float32(2))
+    ('a single NumPy array of shape (2,)', 'a NumPy number (float32)')
     """
     if value is None:
         return "None"
     if isinstance(value, torch.Tensor):
         return f"a single tensor of shape {tuple(value.shape)}"
+    if isinstance(value, np.ndarray):
+        return f"a single NumPy array of shape {value.shape}"
+    if isinstance(value, np.generic):
+        return f"a NumPy number ({value.dtype.name})"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)} parts"
     if isinstance(value, wire.Opaque):
-        return f"something of type {value.name}"
+        return value.in_words
     return f"a {type(value).__name__}"
 
 
 def number(value: Any) -> Any:
-    """The value of a tensor with one element as a plain number; anything else as it is."""
+    """The value of a tensor or an array with one element as a plain number; anything else as it is."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.item() if value.size == 1 else value
     return value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
 
 
 def length(value: Any) -> int | None:
-    """The length of a list, a tuple or a tensor (n,); None for anything else."""
+    """The length of a list, a tuple, or a tensor or an array (n,); None for anything else."""
     is_row = isinstance(value, torch.Tensor) and value.dim() == 1 and value.device.type != "meta"
+    is_row = is_row or (isinstance(value, np.ndarray) and value.ndim == 1)
     return len(value) if is_row or isinstance(value, (list, tuple)) else None
 
 
 def numbers(value: Any, many: int) -> list[Any]:
-    """The parts of a list, a tuple or a tensor (n,) of length `many`, as plain numbers. Raises CheckFailed.
+    """The parts of a list, a tuple, or a tensor or an array (n,) of length `many`, as plain numbers.
+
+    Raises CheckFailed.
 
     >>> numbers(torch.tensor([1, 2]), 2)
     [1, 2]
@@ -566,4 +644,4 @@ def numbers(value: Any, many: int) -> list[Any]:
     # the length is checked first, so an answer of millions is never turned into a list
     if length(value) != many:
         raise CheckFailed(f"There should be {many} numbers in a row, but it returned {kind_of(value)}.")
-    return [number(one) for one in (value.tolist() if isinstance(value, torch.Tensor) else value)]
+    return [number(one) for one in (value.tolist() if isinstance(value, (torch.Tensor, np.ndarray)) else value)]

@@ -1,7 +1,7 @@
 """Proxies for a submission's functions and modules, which a check calls as if they were in this process.
 
 The code behind a proxy runs in the sandbox (a student's) or in this process (a reference or a mistake). What comes back
-is plain data: tensors on the CPU or on `meta`, numbers, tuples, and `Opaque` for values that cannot be sent.
+is plain data: tensors on the CPU or on `meta`, NumPy's arrays, numbers, tuples, and `Opaque` for what cannot be sent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import torch
 from .. import bounds
 from ..sandbox import replies
 from ..sandbox.inside import abilities, wire
-from ..sandbox.inside.handlers import RequestHandler, tensors_in
+from ..sandbox.inside.handlers import RequestHandler, inputs_in, tensors_in
 from ..verdict import MEASURES, RAISED, STOPPED_WITH
 from .source_text import Source
 
@@ -37,6 +37,8 @@ AT_FIRST = 0  # the seed of torch's generator at the first call of a check, as w
 OF_TRITON = ("launch", "compile")  # requests for which torch computes nothing
 # the answer of what has ended a process before
 BARRED: wire.Message = {"ok": False, "error": {"type": bounds.Barred.__name__, "message": ""}, "failed": None}
+PASSED = f"{wire.CARRIED}, a Generator, and what `build` gave, as an argument of its own"
+MOST_PASSED = wire.MAX_TENSORS - 2**20  # bytes of one request
 OF_TORCH = ("RuntimeError", "IndexError")  # errors that torch raises for sizes that do not fit
 
 
@@ -147,6 +149,13 @@ class StudentError(Exception):
             code = f" (`{self.where.code.strip()}`)" if self.where.code.strip() else ""
             text += f", in {self.where.file}, line {self.where.line}{code}"
         return text + "."
+
+
+class NotPassed(TypeError):
+    """A check passes what cannot be passed: a bug of its own, which the message names, and no error of a student."""
+
+    def __init__(self, what: str, problem: Exception) -> None:
+        super().__init__(f"{what} is {problem}. A check can pass {PASSED}.")
 
 
 class Local:
@@ -296,9 +305,7 @@ class Submission:
         >>> scale(torch.ones(1, 3))
         tensor([[1., 1., 1.]])
         """
-        return self._build(
-            {"op": "build", "name": name, "args": self._pack(args), "kwargs": self._pack(kwargs)}, "built"
-        )
+        return self._build({"op": "build", "name": name, **self._pack_arguments(name, args, kwargs)}, "built")
 
     def build_seeded(self, seed: int, name: str, *args: Any, **kwargs: Any) -> Proxy:
         """Construct a class as `build` does, with other random numbers: those of this seed, where `build` takes 0.
@@ -306,7 +313,7 @@ class Submission:
         >>> submission.build_seeded(1, "Scale", 3)(torch.ones(1, 3))
         tensor([[1., 1., 1.]])
         """
-        packed = {"args": self._pack(args), "kwargs": self._pack(kwargs)}
+        packed = self._pack_arguments(name, args, kwargs)
         return self._build({"op": "build", "name": name, "seed": seed, **packed}, "built")
 
     def torch_module(self, name: str, **kwargs: Any) -> Proxy:
@@ -396,9 +403,31 @@ class Submission:
         if math.isfinite(value):
             self.measured[name] = value
 
-    def _pack(self, value: object) -> wire.Node:
-        """A value as a tree for a message; its tensors are sent with the next request."""
-        return wire.pack(value, self.tensors)
+    def _pack(self, value: object, what: str = "What a check passes") -> wire.Node:
+        """A value as a tree for a message; its tensors are sent with the next request.
+
+        Raises NotPassed if it cannot be sent, and WireError if that is because a submission returned it.
+        """
+        before = len(self.tensors)
+        try:
+            node = wire.pack(value, self.tensors, whole=True)
+            if wire.size_of(self.tensors) > MOST_PASSED:
+                raise wire.NotCarried("too large, with what goes before it")
+        except wire.NotCarried as problem:
+            del self.tensors[before:]
+            raise NotPassed(what, problem) from None
+        return node
+
+    def _pack_arguments(self, of: object, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, wire.Node]:
+        """The arguments of a call, by "args" and "kwargs". Raises NotPassed for the first that cannot be sent."""
+        before = len(self.tensors)
+        try:
+            return {"args": self._pack(tuple(args)), "kwargs": self._pack(dict(kwargs))}
+        except NotPassed:
+            del self.tensors[before:]
+            for name, value in (*enumerate(args, start=1), *kwargs.items()):
+                self._pack(value, f"Argument {name} of `{of}`" if isinstance(name, int) else f"`{name}` of `{of}`")
+            raise
 
     def _tell(self, message: wire.Message, *entry: Any) -> None:
         """Send a request before the next one that needs an answer; if it succeeds, the transcript gets `entry`."""
@@ -499,7 +528,7 @@ def told(failure: replies.Failure) -> tuple[str, str | list[str]]:
 class Proxy:
     """A function, an object or a method of the submission, which a check calls as if it were its own.
 
-    A call takes tensors, numbers, lists, proxies of modules and a `Generator`, and raises StudentError.
+    A call takes tensors, arrays of NumPy's, numbers, lists, proxies of modules and a `Generator`. Raises StudentError.
 
     >>> submission.function("softmax")(torch.zeros(2))
     tensor([0.5000, 0.5000])
@@ -737,6 +766,11 @@ class Proxy:
         self.submission.transcript.add("frozen", sorted(names))
         return names
 
+    def _called(self) -> str:
+        """What a message calls it."""
+        name = self.target[-1] if isinstance(self.target, list) else self.target
+        return name if isinstance(name, str) else "forward"
+
     def _handle(self) -> wire.Handle:
         """The handle of this module among the arguments of a call."""
         if not isinstance(self.target, int):
@@ -867,22 +901,16 @@ class Proxy:
         upstream: Any = None,
         keep: bool = True,
     ) -> replies.Call:
-        pack = self.submission._pack
         args = [a._handle() if isinstance(a, Proxy) else a for a in args]
         kwargs = {name: a._handle() if isinstance(a, Proxy) else a for name, a in kwargs.items()}
-        message = {
-            "op": "call",
-            "target": self.target,
-            "args": pack(tuple(args)),
-            "kwargs": pack(kwargs),
-            **options,
-        }
+        packed = self.submission._pack_arguments(self._called(), args, kwargs)
+        message = {"op": "call", "target": self.target, **packed, **options}
         if not self.submission.transcript.entries:  # what draws from torch's generator does the same in each process
             message.setdefault("seed", AT_FIRST)
         if upstream is not None:
-            message["upstream"] = pack(upstream)
+            message["upstream"] = self.submission._pack(upstream)
         reply, tensors = self.submission._ask(message, keep)
-        made = replies.call(reply, tensors, tensors_in((args, kwargs)), upstream is not None, self.named)
+        made = replies.call(reply, tensors, inputs_in((args, kwargs)), upstream is not None, self.named)
         if options.get("device") != "meta":
             self._need_numbers((made.value, made.inputs, made.parameters))
         self.submission.last = made

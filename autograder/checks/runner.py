@@ -24,7 +24,7 @@ from ..sandbox.replies import Failure, Place
 from ..verdict import NOT_HERE, NOT_TRIED, Check
 from .api import FAILURES, CheckFailed, Draw, GateFailed
 from .gates import Gates, Passage
-from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcript
+from .proxies import Answer, JoinedTransport, NotPassed, StudentError, Submission, Transcript
 from .replay import NotPrefetched, RecordingTransport, ReplayedTransport, RequestLog
 from .steps import Step
 
@@ -35,6 +35,7 @@ TAKES = ("submission", "draw")  # the fixtures that a check may take, see `gradi
 STEP = "wrong_step"  # the name of the function that finds the first wrong step, see `steps`
 # from Python 3.14 on, annotations are only evaluated when they are asked for, and may use names that are not there
 AS_TEXT: dict[str, Any] = {"annotation_format": annotationlib.Format.STRING} if sys.version_info >= (3, 14) else {}
+TOOLS = (Path(__file__).parent, Path(wire.__file__).parent)  # the folders of what checks call
 MARKS = {"category", "points", "witnessed", "decides"}  # the marks that `@check` sets
 
 
@@ -298,9 +299,16 @@ def mistake(check: GradedCheck, outcome: BaseException | None) -> str | None:
     """For the instructor: which unforeseen exception ended the check, and where; None if there was none."""
     if outcome is None or isinstance(outcome, FORESEEN):
         return None
-    place = traceback.extract_tb(outcome.__traceback__)[-1]
+    frames = traceback.extract_tb(outcome.__traceback__)
+    place = next((frame for frame in reversed(frames) if not _is_tool(frame.filename)), frames[-1])
     where = f"{'/'.join(Path(place.filename).parts[-2:])}, line {place.lineno}"
-    return f"{check.name} ended with {type(outcome).__name__} ({where})"
+    said = f": {outcome}" if isinstance(outcome, NotPassed) else ""
+    return f"{check.name} ended with {type(outcome).__name__} ({where}){said}"
+
+
+def _is_tool(file: str) -> bool:
+    """Whether a file is of what checks call, such as `close`: a bug is in the line that calls it."""
+    return Path(file).parent in TOOLS
 
 
 def judge(check: GradedCheck, outcome: BaseException | None) -> Outcome:

@@ -8,6 +8,7 @@ import inspect
 import re
 import textwrap
 
+import numpy as np
 import torch
 from conftest import ROOT
 from pretended_gpu import PretendedGpu
@@ -61,11 +62,11 @@ class Table(nn.Module):
 # The names by what an author wants to do; a name with a dot is a method.
 GROUPS = {
     "Mark a check": "check CheckFailed",
-    "Draw inputs": "Draw Draw.normal Draw.mask Draw.integer Draw.state Generator",
+    "Draw inputs": "Draw Draw.normal Draw.array Draw.mask Draw.integer Draw.state Generator",
     "Reach what the student wrote": "Submission Submission.function Submission.build Proxy",
     "Reach its parts, its text, its errors": "Proxy.method Proxy.attribute Submission.source Submission.settle",
     "Pass modules to it": "Submission.torch_module Submission.stub Proxy.do Proxy.seen Proxy.held",
-    "Compare values": "tensor pair shape close",
+    "Compare values": "tensor array pair shape close",
     "Compare plain numbers, and what changes": "numbers reacts kind_of",
     "Compare masks": "pattern boolean",
     "Compare gradients": "gradient Proxy.gradients",
@@ -190,6 +191,7 @@ def failures(name):
     }
     given |= {
         "torch": torch,
+        "np": np,
         "submission": checks.Submission(PretendedGpu(student, text)),
         "draw": checks.Draw(1, "softmax/test_sum"),
     }

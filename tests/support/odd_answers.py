@@ -10,6 +10,7 @@ import random
 from inspect import ismethod
 from types import MethodType
 
+import numpy
 import torch
 
 from autograder.checks.proxies import Local
@@ -50,6 +51,14 @@ def _first(change):
 
 def _last(change):
     return lambda value: (*value[:-1], change(value[-1])) if isinstance(value, tuple) and value else change(value)
+
+
+def _numpys(value):
+    """Changes each plain number, and each in a list or a tuple, into one of NumPy's."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([_numpys(part) for part in value])
+    kinds = {bool: numpy.bool_, int: numpy.int64, float: numpy.float32}
+    return kinds[type(value)](value) if type(value) in kinds else value
 
 
 on_meta = _tensors(lambda x: x.to("meta"))
@@ -104,6 +113,7 @@ KINDS = {
     "a type": lambda value: dict,
     "a function": lambda value: print,
     "a numpy array": _tensors(lambda x: x.detach().numpy() if x.dtype != torch.bfloat16 else x),
+    "NumPy's numbers": _numpys,
     "a parameter": _tensors(lambda x: torch.nn.Parameter(x.detach()) if x.is_floating_point() else x),
 }
 
