@@ -349,9 +349,10 @@ def namespace_of(name: str, *sources: str) -> dict[str, object]:
     the places of errors, and for what is tried (bounds.py); the module is called as in a notebook, since a dataclass
     looks its module up. Raises bounds.Barred, and whatever the cells raise.
     """
+    import numpy
     import torch
 
-    modules = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
+    modules = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math, "np": numpy}
     namespace = {"__name__": "__main__", **modules, "tqdm": _without_a_bar}
     with bounds.tried(name):
         for number, source in enumerate(sources, start=1):

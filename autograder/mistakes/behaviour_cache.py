@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as tensors_from_bytes
@@ -39,7 +40,17 @@ PATIENCE = 1.0  # seconds for another process to finish writing
 HASH = 16  # bytes of a hash
 LENGTH = struct.Struct("!I")  # of the JSON at the beginning of a content
 COUNTS = "counts of what chance did"  # the key of a dict that stands for Counts
-PLAIN = (torch.Tensor, torch.dtype, bool, int, float, str, type(None))  # types that the wire carries
+PLAIN = (
+    torch.Tensor,
+    torch.dtype,
+    np.ndarray,
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    type(None),
+)  # types that the wire carries
 UNUSABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter, if SQLite quotes what it found and it is no text
 UNDECODABLE = (  # what decoding raises of a content that `encoded` did not make
     *(struct.error, wire.WireError, SafetensorError, RecursionError, MemoryError),
@@ -208,7 +219,8 @@ def _plain(value: Any) -> Any:
         return type(value)(map(_plain, value))
     if type(value) is dict and all(type(name) is str for name in value):
         return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, wire.Opaque) or (type(value) in PLAIN and "opaque" not in wire.pack(value, [])):
+    is_plain = type(value) in PLAIN or isinstance(value, np.generic)
+    if isinstance(value, wire.Opaque) or (is_plain and "opaque" not in wire.pack(value, [])):
         return value
     raise wire.WireError(f"a {type(value).__name__} would not come back as it was")
 

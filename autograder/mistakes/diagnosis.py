@@ -52,11 +52,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
 import torch
 from cachetools import LRUCache
 
 from .. import course
 from ..checks.api import CATEGORIES
+from ..checks.numeric import tensor_of
 from ..checks.proxies import Transcript
 from ..checks.runner import Stopped
 from ..checks.source_text import NoDefinition, Source, definition
@@ -276,8 +278,10 @@ def _are_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors in nested lists, tuples and dicts that can be compared."""
-    if isinstance(value, torch.Tensor):
+    """The tensors, arrays and NumPy's numbers in nested lists, tuples and dicts that can be compared, as tensors."""
+    if isinstance(value, (np.ndarray, np.number)):
+        yield tensor_of(value)
+    elif isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             yield value
     elif isinstance(value, (list, tuple, dict)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import functools
 import itertools
 import math
@@ -10,8 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
+from ..checks.numeric import REAL, dtype_of, is_number, tensor_of, torchs
 from ..checks.proxies import OF_TORCH, Counts, Transcript, largest
 from ..sandbox.inside import wire
 
@@ -137,6 +140,8 @@ def _goes_on(entry: Any) -> bool:
 def _compared(student: Any, mistake: Any, right: Any, in_float64: float = IN_FLOAT64) -> Likeness:
     if isinstance(student, torch.Tensor) and isinstance(mistake, torch.Tensor):
         return _tensors(student, mistake, right, in_float64)
+    if _is_numpys(student) or _is_numpys(mistake):
+        return _numpys(student, mistake, right, in_float64)
     if type(student) is not type(mistake):
         return DIFFERENT
     if isinstance(student, (list, tuple)):
@@ -164,9 +169,38 @@ def _compared(student: Any, mistake: Any, right: Any, in_float64: float = IN_FLO
     return Likeness(student == mistake, type(right) is not type(mistake) or right != mistake)
 
 
-def _near(one: float, other: float) -> bool:
+def _is_numpys(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.number))
+
+
+def _numpys(student: Any, mistake: Any, right: Any, in_float64: float) -> Likeness:
+    """Arrays as tensors; single numbers however they are held, since NumPy gives one as a scalar, `math` as a float."""
+    if is_number(student) and is_number(mistake):
+        return _numbers(student, mistake, right)
+    if not (isinstance(student, np.ndarray) and isinstance(mistake, np.ndarray)) or student.dtype != mistake.dtype:
+        return DIFFERENT
+    comparable = isinstance(right, np.ndarray) and right.dtype == mistake.dtype
+    return _tensors(tensor_of(student), tensor_of(mistake), tensor_of(right) if comparable else NOTHING, in_float64)
+
+
+def _numbers(student: Any, mistake: Any, right: Any) -> Likeness:
+    """Alike up to the rounding of the least exact dtype, and far nearer to the mistake's number than to the right."""
+    dtypes = [torchs(dtype_of(one)) for one in (student, mistake)]
+    rounding = max(ROUNDING.get(REAL.get(dtype, dtype), IN_FLOAT64) for dtype in dtypes)
+    if not _near(student, mistake, rounding):
+        return DIFFERENT
+    if not is_number(right) or not cmath.isfinite(mistake) or not cmath.isfinite(right):
+        return Likeness(True, not is_number(right) or not _near(right, mistake, rounding))
+    effect = abs(complex(mistake) - complex(right))
+    if _near(right, mistake, VISIBLE * rounding):
+        return Likeness(True, False)
+    is_nearer = abs(complex(student) - complex(mistake)) <= NEARER * effect
+    return Likeness(True, True) if is_nearer else DIFFERENT
+
+
+def _near(one: complex, other: complex, rounding: float = IN_FLOAT64) -> bool:
     """Whether two numbers may come from the same formula, written otherwise."""
-    return math.isclose(one, other, rel_tol=IN_FLOAT64) or (math.isnan(one) and math.isnan(other))
+    return cmath.isclose(one, other, rel_tol=rounding) or (cmath.isnan(one) and cmath.isnan(other))
 
 
 def _tensors(student: torch.Tensor, mistake: torch.Tensor, right: Any, in_float64: float) -> Likeness:

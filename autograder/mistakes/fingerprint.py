@@ -18,8 +18,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
+from ..checks.numeric import tensor_of
 from ..checks.proxies import Transcript, largest
 from ..sandbox.inside import wire
 from .evidence import without_numbers
@@ -91,6 +93,12 @@ class Print:
     def _forms(self, value: Any) -> Iterator[str]:
         if isinstance(value, torch.Tensor):
             yield self._tensor(value)
+        elif isinstance(value, np.ndarray) and value.ndim:
+            yield f"array {value.dtype} {self._tensor(tensor_of(value))}"
+        elif isinstance(value, (np.ndarray, np.generic)):
+            yield from self._forms(value.item())  # a number is one, however it is held
+        elif isinstance(value, complex):
+            yield f"complex {self._tensor(torch.tensor([value.real, value.imag]))}"
         elif isinstance(value, bool) or value is None:
             yield repr(value)
         elif isinstance(value, float):

@@ -11,8 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
 import torch
 
+from ..checks.numeric import tensor_of
 from .arguments import Given
 from .facts import Fact
 
@@ -153,7 +155,12 @@ def outputs_of(came: Any, right: Any, given: Given) -> list[tuple[Part, Output]]
 
 
 def _tensors(one: Any, other: Any, place: Part, given: Given) -> Iterator[tuple[Part, Output | None]]:
-    """The tensors of floats in a value, each with its place and the right one; None for what does not compare."""
+    """The tensors of floats in a value, each with its place and the right one; None for what does not compare.
+
+    Arrays of NumPy's count as tensors, and a tensor in place of an array does not compare.
+    """
+    if isinstance(other, np.ndarray) and other.dtype.kind == "f":
+        one, other = tensor_of(one) if isinstance(one, np.ndarray) else None, tensor_of(other)
     if isinstance(other, torch.Tensor) and other.dtype.is_floating_point and other.device.type == "cpu":
         fits = isinstance(one, torch.Tensor) and one.shape == other.shape and one.dtype.is_floating_point
         made = (one.detach().double(), other.detach().double(), given, ROUGH.get(other.dtype, NEAR)) if fits else None

@@ -11,8 +11,10 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 
+from ..checks.numeric import tensor_of
 from ..checks.proxies import Transcript
 from ..sandbox.inside import wire
 from .behaviour import Behaviour, Behaviours
@@ -62,6 +64,8 @@ def says_little(answers: Iterable[tuple[Transcript, Transcript]]) -> bool:
 
 def _masks(came: Any, right: Any) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """The booleans in two values of the same form, each with the right ones."""
+    if isinstance(came, np.ndarray) and isinstance(right, np.ndarray):
+        came, right = tensor_of(came), tensor_of(right)
     if isinstance(came, torch.Tensor) and isinstance(right, torch.Tensor):
         if came.dtype == right.dtype == torch.bool and came.device == right.device:
             yield came, right
