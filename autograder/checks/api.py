@@ -208,7 +208,8 @@ def array(value: Any, what: str = "the output") -> numeric.Array:
     CheckFailed: The residual should be a NumPy array, but it is a list of 2 parts.
     """
     if not isinstance(value, np.ndarray):
-        raise CheckFailed(f"{sentence_start(what)} should be a NumPy array, but it is {kind_of(value)}.")
+        of = " of plain numbers" if isinstance(value, wire.Opaque) else ""  # which may be an array of something else
+        raise CheckFailed(f"{sentence_start(what)} should be a NumPy array{of}, but it is {kind_of(value)}.")
     return value
 
 
@@ -608,7 +609,7 @@ def kind_of(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"a single NumPy array of shape {value.shape}"
     if isinstance(value, np.generic):
-        return f"a NumPy number ({value.dtype.name})"
+        return "a NumPy truth value (bool)" if isinstance(value, np.bool_) else f"a NumPy number ({value.dtype.name})"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)} parts"
     if isinstance(value, wire.Opaque):

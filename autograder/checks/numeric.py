@@ -25,6 +25,13 @@ def is_number(value: object) -> bool:
     return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, (bool, np.timedelta64))
 
 
+def is_truth(value: object) -> bool:
+    """Whether it is a single True or False: Python's, NumPy's, or in an array without dimensions."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind == "b"
+    return isinstance(value, (bool, np.bool_))
+
+
 def form_of(right: Right) -> str:
     """What stands for a right value: TENSOR, ARRAY or, for one without dimensions that is no tensor, NUMBER.
 

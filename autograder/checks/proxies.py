@@ -37,8 +37,7 @@ AT_FIRST = 0  # the seed of torch's generator at the first call of a check, as w
 OF_TRITON = ("launch", "compile")  # requests for which torch computes nothing
 # the answer of what has ended a process before
 BARRED: wire.Message = {"ok": False, "error": {"type": bounds.Barred.__name__, "message": ""}, "failed": None}
-PASSED = f"{wire.CARRIED}, a Generator, and what `build` gave, as an argument of its own"
-MOST_PASSED = wire.MAX_TENSORS - 2**20  # bytes of one request
+PASSED = f"{wire.CARRIED}; also a Generator and, as an argument of its own, what `build` gave"
 OF_TORCH = ("RuntimeError", "IndexError")  # errors that torch raises for sizes that do not fit
 
 
@@ -155,7 +154,7 @@ class NotPassed(TypeError):
     """A check passes what cannot be passed: a bug of its own, which the message names, and no error of a student."""
 
     def __init__(self, what: str, problem: Exception) -> None:
-        super().__init__(f"{what} is {problem}. A check can pass {PASSED}.")
+        super().__init__(f"{what} {problem}. A check can pass {PASSED}.")
 
 
 class Local:
@@ -411,10 +410,12 @@ class Submission:
         before = len(self.tensors)
         try:
             node = wire.pack(value, self.tensors, whole=True)
-            if wire.size_of(self.tensors) > MOST_PASSED:
-                raise wire.NotCarried("too large, with what goes before it")
-        except wire.NotCarried as problem:
+            if wire.size_of(self.tensors) > wire.MAX_VALUE:
+                raise wire.NotCarried("is too large, with what goes before it")
+        except (wire.NotCarried, wire.WireError) as problem:
             del self.tensors[before:]
+            if isinstance(problem, wire.WireError):
+                raise
             raise NotPassed(what, problem) from None
         return node
 

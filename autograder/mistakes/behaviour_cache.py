@@ -28,7 +28,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load as tensors_from_bytes
 
 from ..checks.proxies import Counts, Transcript
-from ..sandbox.inside import wire
+from ..sandbox.inside import arrays, wire
 from .evidence import Observation
 
 if TYPE_CHECKING:
@@ -40,17 +40,10 @@ PATIENCE = 1.0  # seconds for another process to finish writing
 HASH = 16  # bytes of a hash
 LENGTH = struct.Struct("!I")  # of the JSON at the beginning of a content
 COUNTS = "counts of what chance did"  # the key of a dict that stands for Counts
-PLAIN = (
-    torch.Tensor,
-    torch.dtype,
-    np.ndarray,
-    bool,
-    int,
-    float,
-    complex,
-    str,
-    type(None),
-)  # types that the wire carries
+PLAIN = (  # types that the wire carries
+    *(torch.Tensor, torch.dtype, np.ndarray),
+    *(bool, int, float, complex, str, type(None)),
+)
 UNUSABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter, if SQLite quotes what it found and it is no text
 UNDECODABLE = (  # what decoding raises of a content that `encoded` did not make
     *(struct.error, wire.WireError, SafetensorError, RecursionError, MemoryError),
@@ -219,7 +212,7 @@ def _plain(value: Any) -> Any:
         return type(value)(map(_plain, value))
     if type(value) is dict and all(type(name) is str for name in value):
         return {name: _plain(part) for name, part in value.items()}
-    is_plain = type(value) in PLAIN or isinstance(value, np.generic)
+    is_plain = type(value) in PLAIN or (isinstance(value, np.generic) and arrays.travels(value))
     if isinstance(value, wire.Opaque) or (is_plain and "opaque" not in wire.pack(value, [])):
         return value
     raise wire.WireError(f"a {type(value).__name__} would not come back as it was")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from ..checks.numeric import REAL, dtype_of, is_number, tensor_of, torchs
+from ..checks.numeric import REAL, dtype_of, is_number, is_truth, tensor_of, torchs
 from ..checks.proxies import OF_TORCH, Counts, Transcript, largest
 from ..sandbox.inside import wire
 
@@ -27,6 +27,7 @@ NEARER = 0.2  # the student's values may be this far from the mistake's, relativ
 
 CONDITION = "Boolean value of Tensor"  # how torch begins where a condition asks for one: a slip, not a size
 NOTHING = object()  # stands for what the right answer has no counterpart of
+NUMPYS = (np.ndarray, np.generic)
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _goes_on(entry: Any) -> bool:
 def _compared(student: Any, mistake: Any, right: Any, in_float64: float = IN_FLOAT64) -> Likeness:
     if isinstance(student, torch.Tensor) and isinstance(mistake, torch.Tensor):
         return _tensors(student, mistake, right, in_float64)
-    if _is_numpys(student) or _is_numpys(mistake):
+    if isinstance(student, NUMPYS) or isinstance(mistake, NUMPYS):
         return _numpys(student, mistake, right, in_float64)
     if type(student) is not type(mistake):
         return DIFFERENT
@@ -169,14 +170,12 @@ def _compared(student: Any, mistake: Any, right: Any, in_float64: float = IN_FLO
     return Likeness(student == mistake, type(right) is not type(mistake) or right != mistake)
 
 
-def _is_numpys(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, np.number))
-
-
 def _numpys(student: Any, mistake: Any, right: Any, in_float64: float) -> Likeness:
-    """Arrays as tensors; single numbers however they are held, since NumPy gives one as a scalar, `math` as a float."""
+    """Arrays as tensors; what is single however it is held, since NumPy gives one as a scalar, `math` as a float."""
     if is_number(student) and is_number(mistake):
         return _numbers(student, mistake, right)
+    if is_truth(student) and is_truth(mistake):
+        return Likeness(bool(student) is bool(mistake), not is_truth(right) or bool(right) is not bool(mistake))
     if not (isinstance(student, np.ndarray) and isinstance(mistake, np.ndarray)) or student.dtype != mistake.dtype:
         return DIFFERENT
     comparable = isinstance(right, np.ndarray) and right.dtype == mistake.dtype

@@ -137,7 +137,10 @@ X = np.array([1.0, 2.0, 4.0])
 WRONG = {
     "The output should be a NumPy array, but it is a single tensor of shape (3,).": (torch.from_numpy(X), X),
     "The output should be a NumPy array, but it is a list of 3 parts.": (X.tolist(), X),
-    "The output should be a NumPy array, but it is an array of object.": (wire.Opaque("an array of object"), X),
+    "The output should be a NumPy array of plain numbers, but it is an array of dtype object.": (
+        wire.Opaque("an array of dtype object"),
+        X,
+    ),
     "The output should be a tensor, but it is a single NumPy array of shape (3,).": (X, torch.from_numpy(X)),
     "The output should be a tensor, but it is a NumPy number (float64).": (X[0], torch.tensor(1.0)),
     "The shape of the output should be (3,), but it is (1, 3).": (X[None], X),
@@ -149,7 +152,7 @@ WRONG = {
     "The output should be a single number, but it is a single NumPy array of shape (1,).": (X[:1], 1.0),
     "The output should be a single number, but it is a single tensor of shape ().": (torch.tensor(1.0), 1.0),
     "The output should be a single number, but it is a bool.": (True, 1.0),
-    "The output should be a single number, but it is a NumPy number (bool).": (np.True_, 1.0),
+    "The output should be a single number, but it is a NumPy truth value (bool).": (np.True_, 1.0),
     "The output should be a single number, but it is None.": (None, X[0]),
     "The output is wrong.": (np.float64(2.0), 1.0),
     "The output is wrong, by less than 1%.": (1.005, np.float64(1.0)),
@@ -206,16 +209,16 @@ def test_the_other_comparisons_take_arrays():
     [
         ([X, {1, 2}], {}, "Argument 2 of `back` is something of type set."),
         ([X], {"order": print}, "`order` of `back` is something of type builtin_function_or_method."),
-        ([[X, b"x"]], {}, "Argument 1 of `back` is something of type bytes."),
-        ([{1: X}], {}, "Argument 1 of `back` is something of type dict."),
-        ([np.array([None])], {}, "Argument 1 of `back` is an array of object."),
+        ([[X, b"x"]], {}, "Argument 1 of `back` holds something of type bytes."),
+        ([{1: X}], {}, "Argument 1 of `back` is a dict whose keys are no texts."),
+        ([np.array([None])], {}, "Argument 1 of `back` is an array of dtype object."),
         (
             [np.broadcast_to(X, (10**8, 3))],
             {},
             "Argument 1 of `back` is an array of 300000000 elements, too large to send.",
         ),
-        ([[[]] * 30_000], {}, "Argument 1 of `back` is nested too deeply, or of too many parts."),
-        ([2**70], {}, "Argument 1 of `back` is int of over 64 bits."),
+        ([[[]] * 30_000], {}, "Argument 1 of `back` is nested too deeply, or has too many parts."),
+        ([2**70], {}, "Argument 1 of `back` is an int of over 64 bits."),
         ([torch.ones(2, dtype=torch.complex64)], {}, "Argument 1 of `back` is a tensor of torch.complex64"),
     ],
 )
@@ -288,9 +291,9 @@ def test_what_a_student_returns_that_cannot_be_carried_is_said_to_the_student(dr
     run = graded(test_closed, test_computed, test_passed_on)
     assert not run.unjudged
     closed, computed, passed_on = (check.reason for check in run.checks)
-    assert closed == "The output should be a NumPy array, but it is an array of object."
+    assert closed == "The output should be a NumPy array of plain numbers, but it is an array of dtype object."
     assert computed == passed_on
-    assert computed.startswith("What your code returned cannot be used: an array of object does not reach the grader")
+    assert computed.startswith("What your code returned cannot be used: an array of dtype object does not reach the grader")
     assert not any("Opaque" in check.message for check in run.checks)
 
 

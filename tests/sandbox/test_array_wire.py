@@ -13,7 +13,7 @@ X = np.arange(24.0).reshape(2, 3, 4)
 BITS = [
     torch.zeros(2, dtype=torch.int64),
     torch.zeros(2, dtype=torch.float64),
-    torch.tensor([0, 2], dtype=torch.uint8),
+    torch.tensor([0, 1], dtype=torch.uint8),
     torch.zeros(3, dtype=torch.int64),
     torch.zeros((), dtype=torch.int64),
 ]
@@ -87,15 +87,15 @@ def test_a_view_whose_entries_overlap_arrives_as_a_copy(view):
 @pytest.mark.parametrize(
     "value, says",
     [
-        (np.array([object()]), "an array of object"),
-        (np.array(["a"]), "an array of <U1"),
-        (np.zeros(2, [("a", "f8")]), "an array of [('a', '<f8')]"),
-        (np.array(["2020"], "M8[D]"), "an array of datetime64[D]"),
-        (np.array([1], np.longdouble), f"an array of {np.dtype(np.longdouble)}"),
+        (np.array([object()]), "an array of dtype object"),
+        (np.array(["a"]), "an array of dtype <U1"),
+        (np.zeros(2, [("a", "f8")]), "an array of dtype [('a', '<f8')]"),
+        (np.array(["2020"], "M8[D]"), "an array of dtype datetime64[D]"),
+        (np.array([1], np.longdouble), f"an array of dtype {np.dtype(np.longdouble)}"),
         (np.longdouble(1), "something of type longdouble"),
-        (np.ma.masked_array([1.0, 2.0], [0, 1]), "a masked array of float64"),
+        (np.ma.masked_array([1.0, 2.0], [0, 1]), "a masked array"),
         (np.broadcast_to(np.zeros(1), (10**9,)), "an array of 1000000000 elements, too large to send"),
-        (np.zeros([1] * 20), "an array of float64"),
+        (np.zeros([1] * 20), "an array of 20 dimensions"),
         ({1, 2}, "something of type set"),
     ],
 )
@@ -106,7 +106,7 @@ def test_what_holds_other_things_than_numbers_does_not_travel(value, says):
     for use in (lambda: found @ X, lambda: X + found, lambda: found.shape, lambda: len(found), lambda: found < 3):
         with pytest.raises(wire.WireError, match="does not reach the grader"):
             use()
-    with pytest.raises(wire.NotCarried, match="^" + says.split("[")[0]):
+    with pytest.raises(wire.NotCarried, match="^holds " + says.split("[")[0]):
         wire.pack([value], [], whole=True)
 
 
@@ -135,7 +135,7 @@ def test_a_subclass_arrives_as_a_plain_array():
         {"array": "0", "dtype": "float64"},
         {"array": 0, "dtype": "float32"},  # not as many bytes
         {"array": 1, "dtype": "float64"},  # no integers
-        {"array": 2, "dtype": "bool"},  # a boolean that is neither
+        {"array": 2, "dtype": "bool"},  # no booleans
         {"array": 3, "dtype": "complex128"},  # one half too many
         {"array": 4, "dtype": "complex128"},
         {"array": 0, "dtype": "int64", "scalar": True},

@@ -1,4 +1,4 @@
-"""NumPy's arrays and scalars on the wire: their bits as a tensor of integers, and the name of their dtype.
+"""NumPy's arrays and scalars on the wire: their bits as a tensor of integers or booleans, and the name of their dtype.
 
 An array's shape is that of the tensor, so neither can claim what the other does not hold. Nothing is ever unpickled:
 object, structured, text and date dtypes do not travel, nor do those that differ between machines (`longdouble`).
@@ -22,27 +22,28 @@ DTYPES = {name: numpy.dtype(name) for name in NAMES}
 CARRIERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by the bytes of one number
 WIDEST = max(CARRIERS)  # a number of twice as many bytes (complex128) is two integers, in a last dimension
 MAX_SPREAD = 2**26  # bytes over which a view may be spread that arrives with its strides
-Kind = (numpy.ndarray, numpy.generic)
 
 
 def travels(value: numpy.ndarray[Any, Any] | numpy.generic) -> bool:
-    """Whether an array or a scalar holds nothing but numbers that mean the same on each machine.
+    """Whether an array or a scalar holds nothing but numbers that mean the same on each machine."""
+    return value.dtype.name in DTYPES
 
-    A masked array does not: what it hides would arrive as numbers.
-    """
-    return value.dtype.name in DTYPES and not isinstance(value, numpy.ma.MaskedArray)
+
+def plain(value: numpy.ndarray[Any, Any] | numpy.generic) -> numpy.ndarray[Any, Any] | numpy.generic:
+    """The same array, of no subclass: what is asked of it runs no code of the submission's."""
+    return numpy.ndarray.view(value, numpy.ndarray) if isinstance(value, numpy.ndarray) else value
 
 
 def bits_of(value: numpy.ndarray[Any, Any] | numpy.generic) -> torch.Tensor:
-    """A copy of its bits in C order and in this machine's byte order: integers of its shape.
+    """A copy of its bits in C order and in this machine's byte order: integers or booleans of its shape.
 
     For complex128 there are two for each number: a last dimension of 2.
     """
     dtype = DTYPES[value.dtype.name]
-    plain = numpy.array(value, dtype=dtype, order="C")
+    copied = numpy.array(value, dtype=dtype, order="C")
     if dtype.itemsize > WIDEST:
-        plain = plain.reshape(*plain.shape, 1)
-    return torch.from_numpy(plain.view(_integers(dtype)))
+        copied = copied.reshape(*copied.shape, 1)
+    return torch.from_numpy(copied.view(_integers(dtype)))
 
 
 def array_of(bits: torch.Tensor, name: object) -> numpy.ndarray[Any, Any]:
@@ -52,16 +53,18 @@ def array_of(bits: torch.Tensor, name: object) -> numpy.ndarray[Any, Any]:
     """
     dtype = DTYPES[name]  # type: ignore[index]  what is not hashable raises TypeError
     is_pair = dtype.itemsize > WIDEST
-    if bits.dtype is not CARRIERS[min(dtype.itemsize, WIDEST)] or (is_pair and bits.shape[-1:] != (2,)):
+    carrier = torch.bool if name == "bool" else CARRIERS[min(dtype.itemsize, WIDEST)]
+    if bits.dtype is not carrier or (is_pair and bits.shape[-1:] != (2,)):
         raise ValueError("these are not the bits of such an array")
-    if name == "bool" and bits.numel() and int(bits.max()) > 1:
-        raise ValueError("these are not the bits of booleans")
     array = bits.numpy().view(dtype)
     return array.reshape(bits.shape[:-1]) if is_pair else array
 
 
 def _integers(dtype: numpy.dtype[Any]) -> str:
-    return "u1" if dtype.itemsize == 1 else f"i{min(dtype.itemsize, WIDEST)}"
+    """The dtype of its bits. Booleans stay what they are: they hold 0 and 1 alone, as a frame's reader makes sure."""
+    if dtype.itemsize == 1:
+        return dtype.name if dtype.kind == "b" else "u1"
+    return f"i{min(dtype.itemsize, WIDEST)}"
 
 
 def strides_of(array: numpy.ndarray[Any, Any]) -> list[int] | None:

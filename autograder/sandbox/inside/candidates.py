@@ -53,12 +53,12 @@ class Interview:
 
         Raises an error of the type of its own, LimitReached, or TypeError.
         """
+        args, kwargs = tuple(map(_plain, args)), {name: _plain(value) for name, value in kwargs.items()}
         for value in (*args, *kwargs.values()):
             if not isinstance(value, PLAIN):
                 raise TypeError(
                     f"a candidate takes tensors, numbers, True, False and None, not a {type(value).__name__}"
                 )
-        args, kwargs = tuple(map(_plain, args)), {name: _plain(value) for name, value in kwargs.items()}
         sent: wire.Tensors = []
         packed = {**message, "args": wire.pack(args, sent), "kwargs": wire.pack(kwargs, sent)}
         packed["state"] = wire.pack({name: weights.detach() for name, weights in (state or {}).items()}, sent)
@@ -120,7 +120,7 @@ class Built(nn.Module):
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's float64 is a float, too: it is sent as one."""
+    """A number of NumPy's is sent as the plain one that it is."""
     return value.item() if isinstance(value, numpy.generic) else value
 
 

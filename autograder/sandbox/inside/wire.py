@@ -7,7 +7,7 @@ tensors as one safetensors file. A value is sent as a tagged tree, in which tens
     {"float": "nan"}  {"complex": [node, node]}  {"dtype": "float32"}  {"opaque": "Foo"}
     {"array": 0, "dtype": "float64", ...}  {"handle": 3}  {"generator": 7}
 
-An array of NumPy's is the index of a tensor with its bits, see arrays.py; with "scalar", it is a scalar of that dtype.
+An array of NumPy's is the index of a tensor with its bits (arrays.py); with "scalar", it is a scalar of that dtype.
 A handle is the number of an object that the sandbox has built; a generator is a new torch.Generator with that seed.
 Only the trusted side sends these: without a table of objects, `unpack` refuses them.
 """
@@ -49,8 +49,8 @@ MAX_RANK = 16
 MAX_SIZE = 2**40  # of one dimension: products of sizes, which torch computes for empty tensors too, must not overflow
 MAX_STRING = 10_000
 MAX_INT = 2**63
-CARRIED = "tensors, NumPy arrays of numbers, numbers, texts, None, torch's dtypes, and lists, tuples and dicts by text"
-CARRIED += " of these"
+MAX_VALUE = MAX_TENSORS - 2**20  # bytes of a value's tensors: the rest is for their index
+CARRIED = "tensors, NumPy arrays of numbers, numbers, texts, None, dtypes of torch's, and lists, tuples and dicts of these"
 MAX_INDEX = 2 * 2**20  # bytes in which a frame may list its tensors: room for MAX_NODES of them
 DTYPES = {
     name: getattr(torch, name)
@@ -75,11 +75,11 @@ class Late(WireError):
 
 
 class NotCarried(TypeError):
-    """What was to be sent cannot be; the message describes it, as "a list, in which there is …"."""
+    """What was to be sent cannot be, or holds what cannot; the message is "is" or "holds", and words on that."""
 
 
 class Opaque:
-    """A value that cannot be sent: only the name of its type is known, or a few words on it, such as "an array of …".
+    """A value that cannot be sent: only the name of its type is known, or words on it that begin with an article.
 
     Whatever else is asked of it raises WireError, so that whoever returned it is told what it is.
     """
@@ -93,7 +93,7 @@ class Opaque:
     @property
     def in_words(self) -> str:
         """What it is, to be read within a sentence."""
-        return f"something of type {self.name}" if self.name.isidentifier() else self.name
+        return self.name if self.name.startswith(("a ", "an ")) else f"something of type {self.name}"
 
     def refusal(self) -> WireError:
         """What is raised if a check uses it."""
@@ -110,9 +110,10 @@ def _refuse_use(opaque: Opaque, *_: object) -> NoReturn:
 
 
 for _name in (
-    *("len", "iter", "getitem", "contains", "call", "float", "int", "index", "complex", "neg", "abs"),
-    *(f"{side}{name}" for name in ("add", "sub", "mul", "matmul", "truediv", "mod", "pow") for side in ("", "r")),
-    *("lt", "le", "gt", "ge"),
+    *("bool", "len", "iter", "getitem", "contains", "call", "float", "int", "index", "complex", "round"),
+    *(f"{side}{name}" for name in ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod") for side in ("", "r")),
+    *(f"{side}{name}" for name in ("divmod", "pow", "and", "or", "xor") for side in ("", "r")),
+    *("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge"),
 ):
     setattr(Opaque, f"__{_name}__", _refuse_use)
 
@@ -200,6 +201,8 @@ def receive_frame(sock: socket.socket, deadline: float | None = None) -> tuple[M
         raise WireError("a frame's tensors cannot be read") from None
     if any(tensor.dtype not in DTYPE_NAMES for tensor in tensors):  # `pack` sends no others
         raise WireError("a frame has a tensor of a dtype that does not travel")
+    if not all(_is_clear(tensor) for tensor in tensors if tensor.dtype is torch.bool):
+        raise WireError("a frame has a boolean that is neither True nor False")
     if len(tensors) > MAX_NODES or not all(_is_possible(tensor.shape) for tensor in tensors):
         raise WireError("a frame has too many tensors, or one of an impossible shape")
     return message, tensors
@@ -226,6 +229,11 @@ def _refuse(constant: str) -> NoReturn:
 def _is_possible(shape: Any) -> bool:
     """Whether a tensor, even an empty one, may have this shape."""
     return len(shape) <= MAX_RANK and all(type(n) is int and 0 <= n < MAX_SIZE for n in shape)
+
+
+def _is_clear(booleans: torch.Tensor) -> bool:
+    """Whether each is a 0 or a 1: any other byte is True for one operation and another number for the next."""
+    return not booleans.numel() or int(booleans.view(torch.uint8).max()) <= 1
 
 
 def tensors_to_bytes(tensors: Sequence[torch.Tensor]) -> bytes:
@@ -308,14 +316,15 @@ class _Packer:
         """The node of a value. Raises WireError and NotCarried."""
         node = self._node(value, depth)
         if self.whole and "opaque" in node:
-            raise value.refusal() if isinstance(value, Opaque) else NotCarried(Opaque(node["opaque"]).in_words)
+            verb = "holds" if depth else "is"
+            raise value.refusal() if isinstance(value, Opaque) else NotCarried(f"{verb} {Opaque(node['opaque']).in_words}")
         return node
 
     def _node(self, value: object, depth: int) -> Node:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             if self.whole:
-                raise NotCarried("nested too deeply, or of too many parts")
+                raise NotCarried("is nested too deeply, or has too many parts")
             raise WireError("a value is nested too deeply or has too many parts")
         if isinstance(value, torch.Tensor):
             return self.tensor(value)
@@ -326,7 +335,7 @@ class _Packer:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, int):
-            return {"value": int(value)} if abs(value) < MAX_INT else {"opaque": "int of over 64 bits"}
+            return {"value": int(value)} if abs(value) < MAX_INT else {"opaque": "an int of over 64 bits"}
         if isinstance(value, float):
             return {"value": float(value)} if math.isfinite(value) else {"float": str(float(value))}
         if isinstance(value, complex):
@@ -337,7 +346,9 @@ class _Packer:
             return {"list": [self.node(v, depth + 1) for v in value]}
         if isinstance(value, tuple):
             return {"tuple": [self.node(v, depth + 1) for v in value]}
-        if isinstance(value, dict) and all(_is_key(key) for key in value):
+        if isinstance(value, dict):
+            if not all(_is_key(key) for key in value):
+                return {"opaque": "a dict whose keys are no texts"}
             return {"dict": [[key, self.node(v, depth + 1)] for key, v in value.items()]}
         if isinstance(value, Opaque):
             return {"opaque": value.name}
@@ -349,12 +360,14 @@ class _Packer:
 
     def text(self, value: str) -> Node:
         if len(value) > MAX_STRING:
-            return {"opaque": f"str of {len(value)} characters"}
-        return {"value": str(value)} if encodable(value) == value else {"opaque": "str with half characters"}
+            return {"opaque": f"a str of {len(value)} characters"}
+        return {"value": str(value)} if encodable(value) == value else {"opaque": "a str with half characters"}
 
     def tensor(self, value: torch.Tensor) -> Node:
-        if value.layout is not torch.strided or value.dtype not in DTYPE_NAMES or value.dim() > MAX_RANK:
+        if value.layout is not torch.strided or value.dtype not in DTYPE_NAMES:
             return {"opaque": f"a tensor of {value.dtype}, {value.layout}"}
+        if value.dim() > MAX_RANK:
+            return {"opaque": f"a tensor of {value.dim()} dimensions"}
         if value.device.type == "meta":
             return {"meta": list(value.shape), "dtype": DTYPE_NAMES[value.dtype]}
         if self.is_too_much(value.numel() * value.element_size()):
@@ -374,9 +387,13 @@ class _Packer:
         return node
 
     def array(self, value: numpy.ndarray[Any, Any] | numpy.generic) -> Node:
-        if not arrays.travels(value) or value.ndim > MAX_RANK:
-            what = "a masked array" if isinstance(value, numpy.ma.MaskedArray) else "an array"
-            return {"opaque": f"{what} of {value.dtype}"[:100]}
+        if isinstance(value, numpy.ma.MaskedArray):  # what it hides would arrive as numbers
+            return {"opaque": "a masked array"}
+        value = arrays.plain(value)
+        if not arrays.travels(value):
+            return {"opaque": f"an array of dtype {value.dtype}"[:100]}
+        if value.ndim > MAX_RANK:
+            return {"opaque": f"an array of {value.ndim} dimensions"}
         if self.is_too_much(value.size * value.dtype.itemsize):
             return {"opaque": f"an array of {value.size} elements, too large to send"}
         node: Node = {"array": len(self.tensors), "dtype": value.dtype.name}
@@ -390,7 +407,7 @@ class _Packer:
     def is_too_much(self, more: int) -> bool:
         """Count bytes: whether all are too many for a frame. A view can be small in memory and huge when copied."""
         self.bytes += more
-        return self.bytes > MAX_TENSORS - 2**20
+        return self.bytes > MAX_VALUE
 
 
 def encodable(text: str) -> str:
