@@ -293,7 +293,9 @@ def test_what_a_student_returns_that_cannot_be_carried_is_said_to_the_student(dr
     closed, computed, passed_on = (check.reason for check in run.checks)
     assert closed == "The output should be a NumPy array of plain numbers, but it is an array of dtype object."
     assert computed == passed_on
-    assert computed.startswith("What your code returned cannot be used: an array of dtype object does not reach the grader")
+    assert computed.startswith(
+        "What your code returned cannot be used: an array of dtype object does not reach the grader"
+    )
     assert not any("Opaque" in check.message for check in run.checks)
 
 

@@ -114,6 +114,11 @@ KINDS = {
     "a function": lambda value: print,
     "a numpy array": _tensors(lambda x: x.detach().numpy() if x.dtype != torch.bfloat16 else x),
     "NumPy's numbers": _numpys,
+    "an array of three": lambda value: numpy.arange(3.0),
+    "an empty array": lambda value: numpy.zeros(0),
+    "an array of one": lambda value: numpy.ones(1),
+    "an array of objects": lambda value: numpy.array([{}, None]),
+    "a tensor of three": lambda value: torch.arange(3.0),
     "a parameter": _tensors(lambda x: torch.nn.Parameter(x.detach()) if x.is_floating_point() else x),
 }
 

@@ -23,6 +23,7 @@ from ...checks.api import (
     close,
     gradient,
     kind_of,
+    number,
     on_cuda,
     on_meta,
     pair,
@@ -199,9 +200,10 @@ def test_parameters(submission: Submission, draw: Draw) -> None:
     looks(submission, draw, sizes=USUAL)
     model = submission.build("BigramLanguageModel", vocab_size=13, n_embd=6, block_size=5, num_heads=2, dropout=0.1)
     parameters(model.parameters(), reference.shapes(13, 6, 5, 2))
-    block_size = model.attribute("block_size")
-    if block_size != 5:
-        said = block_size if isinstance(block_size, (int, float)) else kind_of(block_size)
+    block_size = number(model.attribute("block_size"))
+    is_number = isinstance(block_size, (int, float))
+    if not is_number or block_size != 5:
+        said = block_size if is_number else kind_of(block_size)
         raise CheckFailed(f"The attribute `block_size` should be 5, as the constructor was told, but it is {said}.")
 
 

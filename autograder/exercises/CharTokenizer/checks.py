@@ -132,7 +132,7 @@ def test_vocab_size(submission: Submission, draw: Draw) -> None:
     got = [one.attribute("vocab_size"), two.attribute("vocab_size")]
     for value, text in zip(got, (short, long), strict=True):
         if type(value) is not int:
-            raise CheckFailed(f"`vocab_size` should be a number, but it is {kind_of(value)}.")
+            raise CheckFailed(f"`vocab_size` should be a plain number, of type int, but it is {kind_of(value)}.")
         if value != len(set(text)):
             raise CheckFailed(f"`vocab_size` is {value}, which is not how many different characters its text has.")
 

@@ -14,6 +14,7 @@ from ...checks.api import (
     check,
     close,
     kind_of,
+    number,
     on_cuda,
     pair,
     shape,
@@ -33,11 +34,10 @@ PARTS = 8  # of [0, 1), whose middles stand for all chances: kept or not changes
 def said(value: Any) -> bool:
     """Whether the token is kept. Raises CheckFailed for what is no truth value."""
     kept, _ = pair(value, "`(kept, remainder)`")
-    if isinstance(kept, torch.Tensor) and kept.dtype is torch.bool and kept.numel() == 1:
-        kept = bool(kept)
-    if not isinstance(kept, bool):
+    truth = number(kept)
+    if not isinstance(truth, bool):
         raise CheckFailed(f"`kept` should be True or False, but it is {kind_of(kept)}.")
-    return kept
+    return truth
 
 
 def left(value: Any, v: int) -> torch.Tensor:

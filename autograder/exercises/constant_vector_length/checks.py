@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from ...checks.api import CheckFailed, Draw, check, kind_of
+from ...checks.api import CheckFailed, Draw, check, kind_of, number
 from ...checks.proxies import Submission
 from ..reference import plain
 
@@ -17,7 +17,7 @@ TOLERANCE = 1e-5  # relative: float32 is exact enough, and a length cut to four 
 def right_for(submission: Submission, cases: Sequence[tuple[float, int]]) -> None:
     """Raises CheckFailed unless the length is right for every pair (c, k)."""
     length = submission.function("constant_vector_length")
-    got = [plain_number(length.sample(c, k)) for c, k in cases]
+    got = [number(length.sample(c, k)) for c, k in cases]  # a measured length may be a tensor with one entry
     for value in got:  # noted, since the last digits hang on the order of operations
         submission.note(torch.tensor(value, dtype=torch.float64) if is_real(value) else kind_of(value))
     for value, (c, k) in zip(got, cases, strict=True):
@@ -26,12 +26,6 @@ def right_for(submission: Submission, cases: Sequence[tuple[float, int]]) -> Non
         expected = plain.constant_vector_length(c, k)
         if not abs(value - expected) <= TOLERANCE * expected + 1e-9:
             raise CheckFailed(f"For c = {c:.4g} and k = {k} the length is not {value:.6g}.")
-
-
-def plain_number(value: Any) -> Any:
-    """The number in a tensor with one entry, since a measured length may be one; anything else as it is."""
-    is_number = isinstance(value, torch.Tensor) and value.numel() == 1 and value.device.type == "cpu"
-    return value.item() if is_number else value
 
 
 def is_real(value: Any) -> bool:

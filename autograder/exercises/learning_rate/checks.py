@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
+import numpy as np
 import torch
 
-from ...checks.api import CheckFailed, Draw, check, kind_of, refuses
+from ...checks.api import CheckFailed, Draw, check, kind_of, number, refuses
 from ...checks.proxies import StudentError, Submission
 from ..families.refusals import refusals
 from ..reference import language
@@ -16,17 +16,12 @@ NO_TENSORS = "It gives a plain number."  # why it is not tried with tensors of r
 TOLERANCE = 1e-6  # of the peak
 
 
-def as_number(value: Any) -> Any:
-    """What came, or the number in it if it is a tensor of one."""
-    return value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
-
-
 def right_for(submission: Submission, cases: Sequence[tuple[int, int, float, int]]) -> None:
     """Raises CheckFailed unless the learning rate is right for every (step, steps, peak, warm_up)."""
     function = submission.function("learning_rate")
     for case, value in [(case, function(*case)) for case in cases]:
         step, steps, peak, warm_up = case
-        value = as_number(value)
+        value = number(value)
         if type(value) not in (int, float):
             raise CheckFailed(f"It should return a number; what came is {kind_of(value)}.")
         expected = language.learning_rate(*case)
@@ -78,9 +73,9 @@ def test_too_long(submission: Submission, draw: Draw) -> None:
     function = submission.function("learning_rate")
     for step in (0, steps - 2):  # before the end of the warm-up, and after it
         value = function(step, steps, peak, 5)
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, (torch.Tensor, np.ndarray)):
             raise CheckFailed(f"It should return a float; at step {step} what came is {kind_of(value)}.")
-    if type(as_number(function(0, steps, peak, steps))) not in (int, float):  # which is no warm-up that is too long
+    if type(number(function(0, steps, peak, steps))) not in (int, float):  # which is no warm-up that is too long
         raise CheckFailed("A warm-up of all steps should give a number.")
     wrong = {
         f"a warm-up longer than all steps, at step {step}": (step, steps, peak, steps + 3) for step in (0, steps - 1)

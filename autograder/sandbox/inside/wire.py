@@ -50,7 +50,9 @@ MAX_SIZE = 2**40  # of one dimension: products of sizes, which torch computes fo
 MAX_STRING = 10_000
 MAX_INT = 2**63
 MAX_VALUE = MAX_TENSORS - 2**20  # bytes of a value's tensors: the rest is for their index
-CARRIED = "tensors, NumPy arrays of numbers, numbers, texts, None, dtypes of torch's, and lists, tuples and dicts of these"
+CARRIED = (
+    "tensors, NumPy arrays of numbers, numbers, texts, None, dtypes of torch's, and lists, tuples and dicts of these"
+)
 MAX_INDEX = 2 * 2**20  # bytes in which a frame may list its tensors: room for MAX_NODES of them
 DTYPES = {
     name: getattr(torch, name)
@@ -317,7 +319,11 @@ class _Packer:
         node = self._node(value, depth)
         if self.whole and "opaque" in node:
             verb = "holds" if depth else "is"
-            raise value.refusal() if isinstance(value, Opaque) else NotCarried(f"{verb} {Opaque(node['opaque']).in_words}")
+            raise (
+                value.refusal()
+                if isinstance(value, Opaque)
+                else NotCarried(f"{verb} {Opaque(node['opaque']).in_words}")
+            )
         return node
 
     def _node(self, value: object, depth: int) -> Node:

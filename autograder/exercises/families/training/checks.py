@@ -266,7 +266,7 @@ def tried(submission: Submission, draw: Draw, trainer: Trainer) -> None:
     learns = bool(fell > 0.1 * should or (len(got) == 3 and torch.allclose(got, losses, rtol=1e-3)))
     submission.note(learns)
     left = learns or model.proxy.method("out").method("bias").attribute("grad") is not None
-    if not left and not model.proxy.attribute("differentiated"):
+    if not left and model.proxy.attribute("differentiated") is not True:
         raise CheckFailed("In 3 steps no weight changed much, and none has a gradient: nothing was learnt.")
 
 
@@ -298,8 +298,8 @@ def listed(submission: Submission, draw: Draw, trainer: Trainer) -> None:
         losses = losses_of(submission, value, steps)
         submission.note(losses, [kind_of(one) for one in value])
         same_losses(submission, losses[:1], model.loss(data), f"of {steps}")
-        if type(value) is not list or any(type(one) is not float for one in value):
-            wrong = next((one for one in value if type(one) is not float), value)
+        if type(value) is not list or not all(isinstance(one, float) for one in value):  # np.float64 is a float, too
+            wrong = next((one for one in value if not isinstance(one, float)), value)
             raise CheckFailed(f"It should be a list of numbers of type float; there is {kind_of(wrong)}.")
 
 
