@@ -19,6 +19,7 @@ NAMES = (
     *("float16", "float32", "float64", "complex64", "complex128"),
 )
 DTYPES = {name: numpy.dtype(name) for name in NAMES}
+NAMES_OF = {char: numpy.dtype(char).name for char in "?bBhHiIlLqQefdFD"}  # a dtype's own `name` takes 10 µs
 CARRIERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by the bytes of one number
 WIDEST = max(CARRIERS)  # a number of twice as many bytes (complex128) is two integers, in a last dimension
 MAX_SPREAD = 2**26  # bytes over which a view may be spread that arrives with its strides
@@ -26,24 +27,50 @@ MAX_SPREAD = 2**26  # bytes over which a view may be spread that arrives with it
 
 def travels(value: numpy.ndarray[Any, Any] | numpy.generic) -> bool:
     """Whether an array or a scalar holds nothing but numbers that mean the same on each machine."""
-    return value.dtype.name in DTYPES
+    return value.dtype.char in NAMES_OF
 
 
-def plain(value: numpy.ndarray[Any, Any] | numpy.generic) -> numpy.ndarray[Any, Any] | numpy.generic:
+def name_of(value: numpy.ndarray[Any, Any] | numpy.generic) -> str:
+    """The name of its dtype, for one that travels."""
+    return NAMES_OF[value.dtype.char]
+
+
+def plain(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
     """The same array, of no subclass: what is asked of it runs no code of the submission's."""
-    return numpy.ndarray.view(value, numpy.ndarray) if isinstance(value, numpy.ndarray) else value
+    return numpy.ndarray.view(array, numpy.ndarray)
 
 
-def bits_of(value: numpy.ndarray[Any, Any] | numpy.generic) -> torch.Tensor:
+def bits_of(value: numpy.ndarray[Any, Any]) -> torch.Tensor:
     """A copy of its bits in C order and in this machine's byte order: integers or booleans of its shape.
 
     For complex128 there are two for each number: a last dimension of 2.
     """
-    dtype = DTYPES[value.dtype.name]
+    dtype = DTYPES[name_of(value)]
     copied = numpy.array(value, dtype=dtype, order="C")
     if dtype.itemsize > WIDEST:
         copied = copied.reshape(*copied.shape, 1)
-    return torch.from_numpy(copied.view(_integers(dtype)))
+    bits = torch.from_numpy(copied.view(_integers(dtype)))
+    return clear(bits) if bits.dtype is torch.bool else bits
+
+
+def clear(booleans: torch.Tensor) -> torch.Tensor:
+    """The same booleans, each a byte of 0 or 1: in memory that was something else, there may be others."""
+    return booleans.view(torch.uint8) != 0
+
+
+def scalar_bits(value: numpy.generic) -> list[int]:
+    """The bits of a scalar, as one integer, or as two for complex128."""
+    dtype = DTYPES[name_of(value)]
+    return [int(part) for part in numpy.array([value], dtype=dtype).view(_integers(dtype))]
+
+
+def scalar_of(bits: Sequence[int], name: object) -> numpy.generic:
+    """The scalar of that dtype with these bits. Raises ValueError, KeyError, TypeError or OverflowError."""
+    dtype = DTYPES[name]  # type: ignore[index]  what is not hashable raises TypeError
+    if not all(type(part) is int for part in bits):
+        raise TypeError("bits are integers")
+    (scalar,) = numpy.array(bits, dtype=_integers(dtype)).view(dtype)
+    return scalar
 
 
 def array_of(bits: torch.Tensor, name: object) -> numpy.ndarray[Any, Any]:

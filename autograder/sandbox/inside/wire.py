@@ -5,9 +5,9 @@ tensors as one safetensors file. A value is sent as a tagged tree, in which tens
 
     {"tensor": 0, ...}  {"list": [...]}  {"tuple": [...]}  {"dict": [[key, node], ...]}  {"value": 1}
     {"float": "nan"}  {"complex": [node, node]}  {"dtype": "float32"}  {"opaque": "Foo"}
-    {"array": 0, "dtype": "float64", ...}  {"handle": 3}  {"generator": 7}
+    {"array": 0, "dtype": "float64", ...}  {"scalar": [0], "dtype": "float64"}  {"handle": 3}  {"generator": 7}
 
-An array of NumPy's is the index of a tensor with its bits (arrays.py); with "scalar", it is a scalar of that dtype.
+An array of NumPy's is the index of a tensor with its bits, a scalar of NumPy's is its bits themselves (arrays.py).
 A handle is the number of an object that the sandbox has built; a generator is a new torch.Generator with that seed.
 Only the trusted side sends these: without a table of objects, `unpack` refuses them.
 """
@@ -238,6 +238,10 @@ def _is_clear(booleans: torch.Tensor) -> bool:
     return not booleans.numel() or int(booleans.view(torch.uint8).max()) <= 1
 
 
+def _shape_in_words(shape: Sequence[int]) -> str:
+    return f"{len(shape)} dimensions" if len(shape) > MAX_RANK else f"shape {tuple(shape)}"
+
+
 def tensors_to_bytes(tensors: Sequence[torch.Tensor]) -> bytes:
     """A safetensors file of contiguous CPU tensors, named "0", "1" and so on.
 
@@ -334,8 +338,10 @@ class _Packer:
             raise WireError("a value is nested too deeply or has too many parts")
         if isinstance(value, torch.Tensor):
             return self.tensor(value)
-        if isinstance(value, numpy.ndarray) or (isinstance(value, numpy.generic) and arrays.travels(value)):
+        if isinstance(value, numpy.ndarray):
             return self.array(value)
+        if isinstance(value, numpy.generic) and arrays.travels(value):
+            return {"scalar": arrays.scalar_bits(value), "dtype": arrays.name_of(value)}
         if value is None or isinstance(value, bool):
             return {"value": value}
         if isinstance(value, str):
@@ -372,8 +378,8 @@ class _Packer:
     def tensor(self, value: torch.Tensor) -> Node:
         if value.layout is not torch.strided or value.dtype not in DTYPE_NAMES:
             return {"opaque": f"a tensor of {value.dtype}, {value.layout}"}
-        if value.dim() > MAX_RANK:
-            return {"opaque": f"a tensor of {value.dim()} dimensions"}
+        if not _is_possible(value.shape):
+            return {"opaque": f"a tensor of {_shape_in_words(value.shape)}"}
         if value.device.type == "meta":
             return {"meta": list(value.shape), "dtype": DTYPE_NAMES[value.dtype]}
         if self.is_too_much(value.numel() * value.element_size()):
@@ -389,23 +395,22 @@ class _Packer:
         if plain.is_neg():
             plain = plain.resolve_neg()
         # a copy: a receiver in this process (see `proxies.Local`) must not share memory with the owner
-        self.tensors.append(plain.cpu().clone(memory_format=torch.contiguous_format))
+        plain = plain.cpu().clone(memory_format=torch.contiguous_format)
+        self.tensors.append(arrays.clear(plain) if plain.dtype is torch.bool else plain)
         return node
 
-    def array(self, value: numpy.ndarray[Any, Any] | numpy.generic) -> Node:
+    def array(self, value: numpy.ndarray[Any, Any]) -> Node:
         if isinstance(value, numpy.ma.MaskedArray):  # what it hides would arrive as numbers
             return {"opaque": "a masked array"}
         value = arrays.plain(value)
         if not arrays.travels(value):
             return {"opaque": f"an array of dtype {value.dtype}"[:100]}
-        if value.ndim > MAX_RANK:
-            return {"opaque": f"an array of {value.ndim} dimensions"}
         if self.is_too_much(value.size * value.dtype.itemsize):
             return {"opaque": f"an array of {value.size} elements, too large to send"}
-        node: Node = {"array": len(self.tensors), "dtype": value.dtype.name}
-        if isinstance(value, numpy.generic):
-            node["scalar"] = True
-        elif strides := arrays.strides_of(value):
+        if not _is_possible(value.shape):
+            return {"opaque": f"an array of {_shape_in_words(value.shape)}"}
+        node: Node = {"array": len(self.tensors), "dtype": arrays.name_of(value)}
+        if strides := arrays.strides_of(value):
             node["stride"] = strides
         self.tensors.append(arrays.bits_of(value))
         return node
@@ -461,6 +466,8 @@ def _unpack(
         return _with_layout(tensor, node) if layout else tensor
     if "array" in node:
         return _array(_sent(node["array"], tensors), node, layout)
+    if "scalar" in node:
+        return arrays.scalar_of(node["scalar"], node["dtype"])
     if "meta" in node:
         shape = node["meta"]
         if not _is_possible(shape):
@@ -511,12 +518,8 @@ def _sent(index: Any, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def _array(bits: torch.Tensor, node: Node, layout: bool) -> Any:
-    """The array, or the scalar, with these bits. Raises WireError, or what `arrays.array_of` raises."""
+    """The array with these bits. Raises what `arrays.array_of` raises."""
     array = arrays.array_of(bits, node["dtype"])
-    if "scalar" in node:
-        if array.ndim:
-            raise WireError("a scalar has a shape")
-        return array[()]
     if not layout:
         return array
     return arrays.with_strides(array, node["stride"]) if "stride" in node else array.copy()
