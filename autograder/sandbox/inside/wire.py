@@ -378,12 +378,13 @@ class _Packer:
     def tensor(self, value: torch.Tensor) -> Node:
         if value.layout is not torch.strided or value.dtype not in DTYPE_NAMES:
             return {"opaque": f"a tensor of {value.dtype}, {value.layout}"}
+        on_meta = value.device.type == "meta"
+        if not on_meta and self.is_too_much(value.numel() * value.element_size()):
+            return {"opaque": f"a tensor of {value.numel()} elements, too large to send"}
         if not _is_possible(value.shape):
             return {"opaque": f"a tensor of {_shape_in_words(value.shape)}"}
-        if value.device.type == "meta":
+        if on_meta:
             return {"meta": list(value.shape), "dtype": DTYPE_NAMES[value.dtype]}
-        if self.is_too_much(value.numel() * value.element_size()):
-            return {"opaque": f"a tensor of {value.numel()} elements, too large to send"}
         node: Node = {"tensor": len(self.tensors)}
         if value.requires_grad:
             node["grad"] = True
