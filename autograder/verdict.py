@@ -302,7 +302,8 @@ class Graded:
     """A Verdict, the restored `cells` of the submission, and their `outputs`, keyed by a cell's index.
 
     `spent` holds the seconds that grading took, keyed by what they were spent on; it is not stored. `stopped` says
-    whether a cell was stopped: an exercise that was graded may depend on that cell.
+    whether a cell was stopped: an exercise that was graded may depend on that cell. `costs` are the lines of
+    grading/ledger.py, if anybody asks for them; they are not stored either.
     """
 
     verdict: Verdict
@@ -310,6 +311,7 @@ class Graded:
     outputs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
     stopped: bool = False
+    costs: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def final(self) -> bool:

@@ -69,6 +69,8 @@ def grade(
         if send and task.tells and outcome.status not in STOPPED:  # those may be graded again
             send(outcome)
 
+    if grader.ledger is not None:
+        grader.ledger.about = task.student
     try:
         found = course.find_assignment(task.assignment)
         if task.trial:

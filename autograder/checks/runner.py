@@ -126,6 +126,7 @@ class Graders:
         self.request_log = RequestLog()
         self.before_each: Callable[[], None] = lambda: None  # called before each check; what it raises ends the run
         self.waived: Mapping[str, Collection[str]] = {}  # checks that no run makes, by exercise
+        self.after_run: Callable[[ExerciseRun], None] | None = None  # called with each run that has ended
         modules = modules or Lazily(_of_the_course(), checks_of)
         self.checks = Lazily(modules, lambda exercise: collected(exercise, modules[exercise]))
         self.step_finders = Lazily(modules, lambda exercise: _step_finder(modules[exercise]))
@@ -167,6 +168,8 @@ class Graders:
                 run.checks.append(outcome)
             else:
                 run.skipped.append(outcome)
+        if self.after_run is not None:
+            self.after_run(run)
         return run
 
     def wrong_step(self, run: ExerciseRun) -> Step | None:

@@ -53,15 +53,16 @@ log = logging.getLogger(__name__)
 class RanAway(KitError):
     """A process of grading has ended, or had to be ended, while it tried `what`; the message says how.
 
-    `is_killed`: by SIGKILL, and not by us. That may come from outside, so `what` need not be the reason.
+    `is_killed`: by SIGKILL, and not by us. That may come from outside, so `what` need not be the reason. `cpu`: the
+    seconds that it took in all.
     """
 
-    def __init__(self, what: str, message: str, is_killed: bool = False) -> None:
+    def __init__(self, what: str, message: str, is_killed: bool = False, cpu: float = 0.0) -> None:
         super().__init__(message)
-        self.what, self.is_killed = what, is_killed
+        self.what, self.is_killed, self.cpu = what, is_killed, cpu
 
-    def __reduce__(self) -> tuple[type[RanAway], tuple[str, str, bool]]:
-        return RanAway, (self.what, str(self), self.is_killed)
+    def __reduce__(self) -> tuple[type[RanAway], tuple[str, str, bool, float]]:
+        return RanAway, (self.what, str(self), self.is_killed, self.cpu)
 
 
 class _Abandoned(BaseException):
@@ -102,6 +103,8 @@ class GraderApart(Grader):
         given = cells, wanted, seed, path, assignment, candidates, alone, self.waived if waived is None else waived
         if self.is_apart:
             return super().grade_cells(*given, known, tell, note)
+        if self.ledger is not None:
+            self.ledger.begin(path, assignment)
         noted: dict[str, Outcome] = {}
 
         def keep(outcome: Outcome) -> None:
@@ -120,6 +123,8 @@ class GraderApart(Grader):
     def grade_trial(self, assignment: course.Assignment, trial: Trial, seed: int) -> Verdict:
         if self.is_apart:
             return super().grade_trial(assignment, trial, seed)
+        if self.ledger is not None:
+            self.ledger.begin(str(assignment.path), assignment.name)
         try:
             return self._attempts("grade_trial", (assignment, trial, seed), {})
         except RanAway as end:
@@ -155,6 +160,8 @@ class GraderApart(Grader):
                     return self._asked(method, given, calls)
                 except RanAway as end:
                     log.warning("a process of grading ended: %s; the submission is graded again", end)
+                    if self.ledger is not None:
+                        self.ledger.lose(end.what, str(end), end.cpu)
                     if not left or (not end.what and end.what in met):
                         raise
                     is_at_fault = not end.is_killed and not end.what.startswith(CHECKS)
@@ -180,7 +187,8 @@ class GraderApart(Grader):
             self.parent.start()  # here, so that it serves more than one process
             self.process = _Process(self)
         try:
-            return self.process.asked(method, given, calls, self.without)
+            about = self.ledger.about if self.ledger is not None else ""
+            return self.process.asked(method, given, calls, self.without, about)
         finally:
             if not self.process.is_idle or self.process.is_large():
                 self.end_process()
@@ -197,10 +205,12 @@ class GraderApart(Grader):
         self.is_apart = True
         while True:
             try:
-                method, given, wanted, without, folder = pipe.recv()
+                method, given, wanted, without, about, folder = pipe.recv()
             except EOFError:
                 return
             bounds.leave_out(without)
+            if self.ledger is not None:
+                self.ledger.about = about
             calls = {name: _Call(pipe, name) for name in wanted}
             self.graders.before_each = calls.pop("before_each", nothing)
             try:
@@ -248,6 +258,7 @@ class _Process:
         self.pidfd = os.pidfd_open(self.id)
         self.size = _size_of(self.id)
         self.code: int | None = None
+        self.spent = 0.0  # CPU seconds, once it has ended
 
     def is_of(self, assignments: object) -> bool:
         """Whether it knows the course as it is now."""
@@ -257,12 +268,17 @@ class _Process:
         """Whether it has grown so much that another one should take its place."""
         return _size_of(self.id) > self.size + LARGE * bounds.TIMES
 
-    def asked(self, method: str, given: tuple[Any, ...], calls: dict[str, Any], without: Collection[str]) -> Any:
-        """What a method returns there. Serves its calls meanwhile. Raises what it or a call raises, or RanAway."""
+    def asked(
+        self, method: str, given: tuple[Any, ...], calls: dict[str, Any], without: Collection[str], about: str
+    ) -> Any:
+        """What a method returns there. Serves its calls meanwhile. Raises what it or a call raises, or RanAway.
+
+        `without` is left out, and `about` says who has handed in, for the ledger.
+        """
         problem: Exception | BaseException = _Abandoned()
         wanted = [name for name, call in calls.items() if call not in (None, nothing)]
         self.is_idle = False
-        self._send((method, given, wanted, without, os.getcwd()))
+        self._send((method, given, wanted, without, about, os.getcwd()))
         while True:
             kind, answer = self._received()
             if kind in calls:
@@ -314,7 +330,7 @@ class _Process:
         code = self.end_now()
         how = f"ended by signal {-code}" if code < 0 else f"ended with code {code}"
         is_killed = not why and code == -signal.SIGKILL
-        return RanAway(what, why or f"its process was {how}{f' at {what}' if what else ''}", is_killed)
+        return RanAway(what, why or f"its process was {how}{f' at {what}' if what else ''}", is_killed, self.spent)
 
     def end(self) -> bool:
         """End it; returns whether it was idle, and ended by itself."""
@@ -330,7 +346,8 @@ class _Process:
                 os.killpg(self.id, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)  # if it has no group yet
-            self.code = os.waitstatus_to_exitcode(os.waitpid(self.id, 0)[1])
+            _, status, usage = os.wait4(self.id, 0)
+            self.code, self.spent = os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
             os.close(self.pidfd)
         return self.code
 

@@ -105,17 +105,17 @@ class Blame:
 
         It has steps, of which each says whether there is more to do. What fails in one gets no more names.
         """
-        steps = (
-            self._lend_parts,  # first, since it gives points
-            self._diagnose,
-            self._blame_bases,  # later, since the child then sees solutions, and what is diagnosed must not
-            self._look_for_one_edit,  # late, since it takes longest
-            self._forgive,
-        )
-        for step in steps:
+        steps = {
+            "lent parts": self._lend_parts,  # first, since it gives points
+            "diagnosis": self._diagnose,
+            "bases": self._blame_bases,  # later, since the child then sees solutions, and what is diagnosed must not
+            "edits": self._look_for_one_edit,  # late, since it takes longest
+            "forgiving": self._forgive,
+        }
+        for stage, step in steps.items():
             left = []
             for one in wrong:
-                with workspace.clock(f"the checks of `{one.run.exercise}`"):
+                with workspace.stage(one.run.exercise, stage):
                     is_left = self._safely(workspace, one.run, functools.partial(step, workspace, one))
                 one.outcome.fingerprint = one.run.fingerprint
                 if is_left:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from .. import course
 from ..bounds import Barred
@@ -33,7 +33,10 @@ from .lending import lend
 from .seeds import new_seed
 from .store import course_version
 from .watchdog import CHECKS, Endless
-from .workspace import Deadline, Workspace
+from .workspace import Deadline, Workspace, staged
+
+if TYPE_CHECKING:
+    from .ledger import Ledger
 
 Waived: TypeAlias = Mapping[str, Sequence[str]]  # names of checks, by exercise: see waivers.py
 # the diagnosis of an exercise with these results of its checks, if it is known already, else None
@@ -73,10 +76,13 @@ class Grader:
 
     Use it as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one; see
     `start.started_grader`. `learnt` is the folder in which mistakes/behaviour_cache.py caches what mistakes do under
-    the checks; without it, each process finds that out again. Raises SandboxError if there is no sandbox.
+    the checks; without it, each process finds that out again. `ledger` counts what grading costs, if anybody asks.
+    Raises SandboxError if there is no sandbox.
     """
 
-    def __init__(self, parent: WarmParent | None = None, learnt: Path | None = None) -> None:
+    def __init__(
+        self, parent: WarmParent | None = None, learnt: Path | None = None, ledger: Ledger | None = None
+    ) -> None:
         self.parent = parent or WarmParent()
         self.graders = Graders()
         self.diagnostician = Diagnostician(self.graders, CacheFolder(learnt, course_version) if learnt else None)
@@ -84,6 +90,9 @@ class Grader:
         self.met: Counter[tuple[str, int]] = Counter()  # submissions graded so far, by (assignment, seed)
         self.learnt: set[tuple[str, int]] = set()  # (assignment, seed)
         self.waived: Waived = {}  # of the course, where `grade_cells` is given none
+        self.ledger = ledger
+        if ledger is not None:
+            self.graders.after_run = ledger.checked
 
     def __enter__(self) -> Self:
         return self
@@ -148,12 +157,14 @@ class Grader:
         once more if the submission is graded again. `note` gets the outcomes by the checks alone, before any is named.
         Checks that are `waived` are not made: nothing is named or charged by them.
         """
+        if self.ledger is not None:
+            self.ledger.begin(path, assignment)
         if not alone:
             self._learn_what_pays(seed)
         deadline, attempts = Deadline(self.parent.limits.submission), []
         running = lend(cells, course.assignments().get(assignment))
         for _ in range(ATTEMPTS):
-            workspace = Workspace(self.parent, running, deadline, prefetches=not alone)
+            workspace = Workspace(self.parent, running, deadline, prefetches=not alone, ledger=self.ledger)
             self.graders.waived = self.waived if waived is None else waived
             try:
                 results = self._grade_workspace(workspace, wanted, candidates, seed, known, tell, note)
@@ -166,6 +177,8 @@ class Grader:
             log.warning("a sandboxed process was ended, perhaps from outside")
         graded = functools.reduce(settled, attempts)
         self.met.update({(course.exercises()[e.exercise].assignment, seed) for e in graded.verdict.exercises})
+        if self.ledger is not None:
+            graded.costs = self.ledger.close(graded)
         return graded
 
     def _learn_what_pays(self, seed: int) -> None:
@@ -222,11 +235,12 @@ class Grader:
         """
         self.learnt.add((name, seed))
         assignment = course.assignments()[name]
-        workspace = Workspace(self.parent, cells_of(read.read_file(assignment.path)))
+        workspace = Workspace(self.parent, cells_of(read.read_file(assignment.path)), ledger=self.ledger)
         try:
-            for exercise in assignment.exercises:
-                workspace.begin_exercise(exercise.name)
-                self.graders.run(exercise.name, workspace, seed, learning=True)
+            with staged(self.ledger, "", "learning"):
+                for exercise in assignment.exercises:
+                    workspace.begin_exercise(exercise.name)
+                    self.graders.run(exercise.name, workspace, seed, learning=True)
         except SandboxError:
             raise
         except Exception as problem:  # then requests are still sent one by one
@@ -246,8 +260,9 @@ class Grader:
     ) -> list[Outcome]:
         """The outcome of every exercise."""
         try:
-            workspace.run()
-            workspace.look_at_worlds()
+            with staged(self.ledger, "", "cells"):
+                workspace.run()
+                workspace.look_at_worlds()
             if wanted is None:
                 kinds = workspace.kinds([e.name for e in candidates])
                 wanted = _handed_in([e for e in candidates if kinds[e.name] != "missing"], workspace.cells)
@@ -259,7 +274,7 @@ class Grader:
             outcomes, wrong = [], []
             by_name = {exercise.name: exercise for exercise in wanted}
             for exercise in map(by_name.__getitem__, workspace.by_world([*by_name])):
-                with workspace.clock(f"the checks of `{exercise.name}`"):
+                with workspace.stage(exercise.name, "checks"):
                     outcome, left = self._grade_exercise(workspace, exercise, seed, known)
                 outcomes.append(outcome)
                 note(outcome)

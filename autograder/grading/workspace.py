@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import course
 from ..checks.late import looks_up_late
@@ -40,6 +40,9 @@ from ..submission.restore import RestoredCell
 from ..verdict import Diagnosis, Outcome
 from .outputs import clean_outputs
 from .watchdog import Endless, watching
+
+if TYPE_CHECKING:  # imported only if it is asked for
+    from .ledger import Ledger
 
 MAX_RESTARTS = 8
 MAX_APART, MAX_NAMES = 3, 500  # of names that may be a slip for an exercise's: difference in length, how many are tried
@@ -112,8 +115,10 @@ class Workspace:
         deadline: Deadline | None = None,
         prefetches: bool = True,
         limits: Limits | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.parent = parent
+        self.ledger = ledger  # counts what it costs, if anybody asks
         self.limits = limits or parent.limits
         self.cells = cells
         self.deadline = deadline or Deadline(parent.limits.submission)
@@ -162,6 +167,8 @@ class Workspace:
                 if self.restarts > MAX_RESTARTS:
                     raise ChildGone("killed", "too many of its cells ended their process or did not end")
                 self.child = self.parent.fork()
+                if self.ledger is not None:
+                    self.ledger.follow(self.child)
                 self.ran, self.is_asked, self.of_cells, self.entered = 0, False, 0.0, ""
                 self.deadline.begin()
             if self.ran == self.end:
@@ -208,6 +215,8 @@ class Workspace:
             elif cell.runs and index not in self.left_out:
                 seconds = max(0.1, min(limits.cell, limits.notebook - self.of_cells))
                 message = {"op": "cell", "source": cell.code, "name": self._name(index)}
+                if self.ledger is not None:
+                    self.ledger.count("cells")
                 try:
                     reply, _ = self._request(child, message, seconds=seconds)
                 finally:
@@ -317,10 +326,22 @@ class Workspace:
         return change.cell.capitalize() if change.cell in behind else "A later cell"
 
     def _request(
-        self, child: Child, message: wire.Message | wire.Encoded, tensors: wire.Tensors | None = None, *, seconds: float
+        self,
+        child: Child,
+        message: wire.Message | wire.Encoded,
+        tensors: wire.Tensors | None = None,
+        *,
+        seconds: float,
+        number: int = 1,
     ) -> Answer:
-        """Ask the child, as Child.request does. Raises OutOfTime if the submission's deadline is over or ends it."""
+        """Ask the child, as Child.request does: a message that holds `number` requests.
+
+        Raises OutOfTime if the submission's deadline is over or ends it.
+        """
         left = self.deadline.left()
+        if self.ledger is not None:
+            self.ledger.count("round_trips")
+            self.ledger.count("requests", number)
         self.is_asked = self.is_asked or isinstance(message, wire.Encoded) or message["op"] not in OF_CELLS
         try:
             return child.request(message, tensors or (), seconds=seconds, most=left)
@@ -359,6 +380,8 @@ class Workspace:
             self.unexplained = self.unexplained or self.child.unexplained
             self.used["cpu"] += ended.get("cpu", 0.0)
             self.used["memory"] = max(self.used["memory"], ended.get("memory", 0))
+            if self.ledger is not None:
+                self.ledger.ended(self.child, ended)
             self.child = None
             self.has_solutions = False
 
@@ -388,6 +411,12 @@ class Workspace:
             yield
         finally:
             self.spent[what] += time.monotonic() - started
+
+    @contextlib.contextmanager
+    def stage(self, exercise: str, name: str) -> Iterator[None]:
+        """Count what the body takes as spent on an exercise, and on this stage of its grading."""
+        with self.clock(f"the checks of `{exercise}`"), staged(self.ledger, exercise, name):
+            yield
 
     @contextlib.contextmanager
     def with_right(self, exercises: Collection[str], of: str, but: Sequence[str] = ()) -> Iterator[Workspace]:
@@ -486,7 +515,7 @@ class Workspace:
 
     def _like(self, cells: Sequence[RestoredCell]) -> Workspace:
         """Another workspace of the same submission, with other cells."""
-        other = Workspace(self.parent, cells, self.deadline, self.prefetches)
+        other = Workspace(self.parent, cells, self.deadline, self.prefetches, ledger=self.ledger)
         other.left_out = dict(self.left_out)
         other._see_as(self)
         return other
@@ -772,7 +801,7 @@ class Workspace:
             return None
         child = self.run()
         try:
-            reply, answer = self._request(child, requests, seconds=left)
+            reply, answer = self._request(child, requests, seconds=left, number=number)
             answers = replies.split(reply, answer, number)
         except (Interrupted, wire.WireError, ChildGone):
             self._begin_anew()
@@ -809,7 +838,7 @@ class Edited(Workspace):
 
     def __init__(self, of: Workspace, exercise: str, limits: Limits) -> None:
         """Raises NoDefinition if no cell, or more than one, defines the exercise."""
-        super().__init__(of.parent, of.cells, of.deadline, prefetches=False, limits=limits)
+        super().__init__(of.parent, of.cells, of.deadline, prefetches=False, limits=limits, ledger=of.ledger)
         self.left_out = dict(of.left_out)
         self._see_as(of)
         self.exercise, self.place = exercise, self._place_of(exercise)
@@ -826,6 +855,8 @@ class Edited(Workspace):
         """
         self.cells = self._cells_with({self.place: text})
         self.answered = 0
+        if self.ledger is not None:
+            self.ledger.count("edits")
         child = self.run()
         runs = self._run_cell(child, self.place, self.cells[self.place])
         self._took(child.took)
@@ -834,6 +865,11 @@ class Edited(Workspace):
         if runs and not problem:
             self._request(child, _bind(self.exercise), seconds=self.limits.call)
         return runs and not problem
+
+
+def staged(ledger: Ledger | None, exercise: str, name: str) -> contextlib.AbstractContextManager[None]:
+    """Count what the body of a `with` takes as spent on this stage, if anybody asks what grading costs."""
+    return contextlib.nullcontext() if ledger is None else ledger.stage(exercise, name)
 
 
 def _bind(exercise: str) -> wire.Message:

@@ -202,13 +202,17 @@ def _where(reply: wire.Message) -> str:
 
 
 def _schedule_of(pidfd: int) -> int | None:
-    """Open the file in which the kernel counts how long a process waited for a processor; None if there is none.
+    """Open the file in which the kernel counts how long a process waited for a processor; None if there is none."""
+    try:
+        return os.open(f"/proc/{number_of(pidfd)}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
 
-    The process id comes from the pidfd, since the child's own id differs from the one outside its namespace.
-    """
+
+def number_of(pidfd: int) -> int:
+    """The process id of a child, which differs from the one in its namespace; below 1 if it has ended."""
     try:
         with open(f"/proc/self/fdinfo/{pidfd}") as file:
-            number = next(line.split()[1] for line in file if line.startswith("Pid:"))
-        return os.open(f"/proc/{number}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
-    except (OSError, StopIteration):
-        return None
+            return next((int(line.split()[1]) for line in file if line.startswith("Pid:")), 0)
+    except OSError:
+        return 0
