@@ -39,7 +39,7 @@ def main():
     parser.add_argument("--submissions", type=int, default=70, metavar="N", help="for both sides (default: 70)")
     parser.add_argument("--larger", type=int, default=700, metavar="N", help="for this kit alone; 0: no such class")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="of `autograder grade` (default: 2)")
-    options = parser.parse_args()
+    options = measuring.options(parser, assignments=["01"], submissions=1, larger=0, jobs=1)
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         place = Path(folder)
         measuring.say("building both courses ...")

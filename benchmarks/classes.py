@@ -6,13 +6,15 @@ released. Every answer holds a comment with the submission's number, so that no 
 Left out are those of the demo who test deadlines, end their process, cheat, or hand in more cells than there are.
 """
 
+import functools
 import json
 import os
 import random
 import shutil
 import sqlite3
 import sys
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Any
 
 import measuring
 
@@ -20,22 +22,36 @@ from autograder import course
 from autograder.demo import run
 from autograder.mistakes.bank import right_answer, styles_of
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = measuring.ROOT
 NOT_FOR_SPEED = {"timeout", "killed", "rejected"}
 CHEATS = {"quentin"}
 KINDS = {"mixed": ("full", "wrong"), "right": ("full",), "wrong": ("wrong",)}
 ENVIRONMENT = {
     **os.environ,
     "PATH": os.path.dirname(os.path.abspath(sys.executable)) + os.pathsep + os.environ["PATH"],
-    "PYTHONPATH": str(ROOT),
     "OMP_NUM_THREADS": "1",
 }
 
 
-def build(folder, names=()):
+@dataclass(frozen=True)
+class Drawn:
+    """A submission that was drawn, and where its `answers` come from, by exercise."""
+
+    student: str
+    assignment: str
+    notebook: dict[str, Any]
+    answers: dict[str, str]
+
+
+def environment(tree=ROOT):
+    """That of a command of the kit in a tree."""
+    return {**ENVIRONMENT, "PYTHONPATH": str(tree)}
+
+
+def build(folder, names=(), tree=ROOT):
     """A course without students in `folder`, as `autograder build` leaves it; `names`: some assignments, not all."""
-    run.make_folder(ROOT, folder)
-    made = measuring.run([sys.executable, "-m", "autograder", "build", *names], folder, ENVIRONMENT)
+    run.make_folder(tree, folder)
+    made = measuring.run([sys.executable, "-m", "autograder", "build", *names], folder, environment(tree))
     if made.code:
         raise SystemExit(made.output)
     return folder
@@ -56,19 +72,32 @@ def with_class(built, folder, number, kind="mixed", bare=False, names=()):
 
 def submissions(number, kind="mixed", bare=False, first=0, names=()):
     """(student, assignment, notebook) of every submission, the first of them number `first`."""
-    known = course.assignments(ROOT)
-    releases = [(a, _release(a, bare), _answers(a)) for a in (known[name] for name in names or known)]
+    for one in drawn(number, kind, bare, first, names):
+        yield one.student, one.assignment, one.notebook
+
+
+def drawn(number, kind="mixed", bare=False, first=0, names=()):
+    """Every submission as Drawn, by its own seed: that of a number is the same in each run, whatever else is drawn."""
+    releases = [_given(name, bare) for name in names or course.assignments(ROOT)]
     for index in range(first, first + number):
         assignment, release, answers = releases[index % len(releases)]
         chance = random.Random(index)
-        cells, expected = [], {}
+        cells, expected, origins = [], {}, {}
         for exercise in assignment.exercises:
             expected[exercise.name] = None
-            answer = chance.choice(answers[exercise.name][chance.choice(KINDS[kind])])
+            origins[exercise.name], answer = chance.choice(answers[exercise.name][chance.choice(KINDS[kind])])
             if answer is not None:
                 cells.append((exercise.name, f"{answer}\n# {index}"))
         student = f"student{index // len(releases):05}"
-        yield student, assignment.name, run.fill_in(release, run.Student(student, "", expected, tuple(cells)))
+        notebook = run.fill_in(release, run.Student(student, "", expected, tuple(cells)))
+        yield Drawn(student, assignment.name, notebook, origins)
+
+
+@functools.cache
+def _given(name, bare):
+    """An assignment, its released notebook, and the answers that there are."""
+    assignment = course.assignments(ROOT)[name]
+    return assignment, _release(assignment, bare), _answers(assignment)
 
 
 def _release(assignment, bare):
@@ -94,9 +123,11 @@ def _bare(assignment, notebook):
 
 
 def _answers(assignment):
-    """{exercise: {"full": answers, "wrong": answers}}; an answer is a cell's text, or None for what was released."""
+    """{exercise: {"full": answers, "wrong": answers}}; an answer is (where it comes from, a cell's text), in which the
+    text is None for what was released.
+    """
     found = {
-        e.name: {"full": [right_answer(e.name, style) for style in styles_of(e.name)], "wrong": []}
+        e.name: {"full": [(f"style {style}", right_answer(e.name, style)) for style in styles_of(e.name)], "wrong": []}
         for e in assignment.exercises
     }
     for student in run.read_class(assignment):
@@ -105,14 +136,15 @@ def _answers(assignment):
         if not plain or student.name in CHEATS or NOT_FOR_SPEED & {e.status for e in student.expected.values()}:
             continue
         for name, expected in student.expected.items():
-            found[name]["full" if expected.level == "full" else "wrong"].append(dict(student.cells).get(name))
+            answer = f"{student.name} of the demo", dict(student.cells).get(name)
+            found[name]["full" if expected.level == "full" else "wrong"].append(answer)
     return found
 
 
-def grade(folder, *options):
+def grade(folder, *options, tree=ROOT):
     """`autograder grade` of the whole class, one command for all assignments: its measuring.Cost."""
     names = sorted({path.name for path in (folder / "submitted").glob("*/*")})
-    cost = measuring.run([sys.executable, "-m", "autograder", "grade", *names, *options], folder, ENVIRONMENT)
+    cost = measuring.run([sys.executable, "-m", "autograder", "grade", *names, *options], folder, environment(tree))
     if cost.code:
         raise SystemExit(cost.output)
     return cost

@@ -9,9 +9,13 @@ Then tables: all 64 answers in one, of which one edit would pick the right one. 
 that feedback quotes.
 """
 
+import argparse
 import itertools
 import random
 import statistics
+from collections.abc import Collection
+
+import measuring
 
 from autograder import course
 from autograder.desk import disclosure
@@ -95,12 +99,12 @@ def {EXERCISE}(query, key, value, mask=None):
 """
 
 
-def graded():
+def graded(choices: Collection[str] = CHOICES):
     """The outcome of each answer, by the choices that are wrong in it."""
     found, seed = {}, new_seed()
     with started_grader() as grader:
-        for size in range(len(CHOICES) + 1):
-            for wrong in itertools.combinations(CHOICES, size):
+        for size in range(len(choices) + 1):
+            for wrong in itertools.combinations(choices, size):
                 cells = [RestoredCell("code", answer(wrong), "")]
                 exercise = course.exercises()[EXERCISE]
                 found[frozenset(wrong)] = grader.grade_cells(cells, [exercise], seed).verdict.exercises[0]
@@ -114,7 +118,7 @@ def climb(outcomes, start, worth, chance):
         order = sorted(CHOICES, key=lambda name: chance.random())
         for name in order:
             other = now ^ {name}
-            if other in seen:
+            if other in seen or other not in outcomes:
                 continue
             seen.add(other)
             read += 1
@@ -154,7 +158,11 @@ def follow(outcomes, start, chance):
 
 
 def main():
-    outcomes = graded()
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--choices", nargs="+", choices=CHOICES, default=[*CHOICES], help="default: all")
+    parser.add_argument("--tables", nargs="*", choices=TABLES, default=[*TABLES], help="default: all")
+    options = measuring.options(parser, choices=["scale"], tables=["a line"])
+    outcomes = graded(options.choices)
     for wrong, outcome in outcomes.items():
         names = ", ".join(d.id for d in outcome.diagnosis)
         print(f"{outcome.score:5.2f}  {'+'.join(sorted(wrong)) or 'all right'}: {names}", flush=True)
@@ -169,7 +177,7 @@ def main():
         needed = [one for one in needed if one is not None]
         print(f"{level}: {statistics.mean(needed):.1f} answers on average, at most {max(needed)}, of {len(outcomes)}")
     with started_grader() as grader:
-        for form in TABLES:
+        for form in options.tables:
             cells = [RestoredCell("code", table(form), "")]
             (outcome,) = grader.grade_cells(cells, [course.exercises()[EXERCISE]], new_seed()).verdict.exercises
             lines = [one.line for one in outcome.diagnosis if one.line]

@@ -49,19 +49,22 @@ def main():
     parser.add_argument("--submissions", type=int, default=140, metavar="N", help="of each kind (default: 140)")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="of floor and worker in turn (default: 3)")
     parser.add_argument("--no-command", action="store_true", help="leave out the whole command")
-    options = parser.parse_args()
+    parser.add_argument("--only", nargs="+", metavar="NN", help="assignments (default: all)")
+    parser.add_argument("--warm", type=int, default=WARM, metavar="N", help=f"before these (default: {WARM})")
+    options = measuring.options(parser, submissions=2, rounds=1, warm=1, only=["01"], no_command=True)
+    names = [course.find_assignment(name).name for name in options.only or course.assignments(classes.ROOT)]
     os.chdir(classes.ROOT)
     rows = []
     with contextlib.ExitStack() as stack:
-        floor = stack.enter_context(multiprocessing.get_context("spawn").Pool(1, warm_up))
+        floor = stack.enter_context(multiprocessing.get_context("spawn").Pool(1, warm_up, (names,)))
         grader = stack.enter_context(Grader())
         for kind in ("right", "wrong"):
             measuring.say(f"{kind} submissions: the floor and a worker in turn ...")
-            rows.append([kind, *compare(floor, grader, kind, options)])
+            rows.append([kind, *compare(floor, grader, kind, names, options)])
     if not options.no_command:
         for found, kind in zip(rows, ("right", "wrong"), strict=True):
             measuring.say(f"{kind} submissions: whole commands ...")
-            found.append(of_command(kind, options.submissions))
+            found.append(of_command(kind, options.submissions, names))
     measuring.report(
         f"CPU of one submission (`autograder`, {options.submissions} of each kind)",
         HEADER[: 2 * len(rows[0]) - 2],
@@ -73,12 +76,12 @@ def main():
     )
 
 
-def compare(floor, grader, kind, options):
+def compare(floor, grader, kind, names, options):
     """CPU seconds of one submission on the floor, there with new inputs, and in a worker: the best round of each."""
-    for task in made(kind, WARM, first=options.submissions):
+    for task in made(kind, options.warm, names, first=options.submissions):
         floor.apply(on_the_floor, ([work_of(task)], SEED))
         tasks.grade(grader, task)
-    given = list(made(kind, options.submissions))
+    given = list(made(kind, options.submissions, names))
     works = [work_of(task) for task in given]
     rounds = []
     for number in range(options.rounds):
@@ -96,20 +99,19 @@ def compare(floor, grader, kind, options):
     return [min(found) for found in zip(*rounds, strict=True)]
 
 
-def made(kind, number, first=0):
+def made(kind, number, names, first=0):
     """Tasks of submissions, as a worker gets them."""
-    for student, name, notebook in classes.submissions(number, kind, bare=True, first=first):
+    for student, name, notebook in classes.submissions(number, kind, bare=True, first=first, names=names):
         yield tasks.Task(student, student, json.dumps(notebook).encode(), name, SEED)
 
 
-def of_command(kind, number):
+def of_command(kind, number, names):
     """CPU seconds of one submission more in `autograder grade`, gradebook included."""
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
-        built = classes.build(Path(folder) / "built")
+        built = classes.build(Path(folder) / "built", names)
         sizes = SMALL, SMALL + number
-        costs = [
-            classes.grade(classes.with_class(built, Path(folder) / str(n), n, kind), "--jobs", "2").cpu for n in sizes
-        ]
+        places = [classes.with_class(built, Path(folder) / str(n), n, kind, names=names) for n in sizes]
+        costs = [classes.grade(place, "--jobs", "2").cpu for place in places]
     return (costs[1] - costs[0]) / number
 
 
@@ -139,11 +141,11 @@ def work_of(task):
     return Work(cells, exercises)
 
 
-def warm_up():
+def warm_up(names):
     """Run the solutions in the floor's process, so that whatever is made once is made."""
     import gc
 
-    for name in course.assignments(classes.ROOT):
+    for name in names:
         data = (classes.ROOT / "solutions" / name / f"{name}.ipynb").read_bytes()
         score_of(work_of(tasks.Task("", "", data, name, SEED)), SEED)
     gc.collect()

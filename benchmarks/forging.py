@@ -48,7 +48,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", help="attacks by name; all if not given")
     parser.add_argument("--write", action="store_true", help="write docs/comparison.md")
-    options = parser.parse_args()
+    options = measuring.options(parser, only=["equal_to_everything"], write=False)
     rows, left_out = submissions(options.only)
     here = on_this_kit(rows)
     stock = on_stock(rows)

@@ -39,7 +39,7 @@ def main():
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="default: all")
     parser.add_argument("--pairs", action="store_true", help="run all pairs of mistakes as well (hours)")
     parser.add_argument("--sample", type=int, metavar="N", help="answers of each exercise (default: all)")
-    options = parser.parse_args()
+    options = measuring.options(parser, exercises=["softmax"], sample=1)
     chosen = [course.find_exercise(name) for name in options.exercises] or list(course.exercises().values())
     rows = []
     for exercise in chosen:

@@ -1,18 +1,24 @@
 """What a command costs, processes that have ended included, and tables that say on which machine that was."""
 
+import argparse
+import contextlib
 import datetime
 import importlib.metadata
 import os
 import platform
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+ROOT = Path(__file__).resolve().parent.parent
 TICK = os.sysconf("SC_CLK_TCK")
 EVERY = 0.1  # seconds between two looks at the processes of a command
 
@@ -96,6 +102,14 @@ def sandboxes_below(pid):
     return found
 
 
+def cpu_of(pid: int) -> float:
+    """CPU seconds of a process alone, by its own clock, which is finer than /proc; 0 if it is gone."""
+    try:
+        return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid has it
+    except OSError:
+        return 0.0
+
+
 def cpu_of_tree(pid):
     """CPU seconds of a process and of all below it, those included that were waited for."""
     fields = _text(f"/proc/{pid}/stat").rpartition(")")[2].split()
@@ -119,6 +133,68 @@ def _text(path):
         return Path(path).read_text()
     except OSError:  # it has ended
         return ""
+
+
+# --- forms of a benchmark ---------------------------------------------------------------------------
+
+
+def options(parser: argparse.ArgumentParser, **smallest: Any) -> argparse.Namespace:
+    """The options of a benchmark; `smallest` are those of its smallest form, which takes seconds."""
+    parser.add_argument("--smallest", action="store_true", help="the smallest form, only to see that it runs")
+    found = parser.parse_args()
+    if found.smallest:
+        vars(found).update(smallest)
+    return found
+
+
+@contextlib.contextmanager
+def worktree(revision: str) -> Iterator[Path]:
+    """The whole tree of another commit, in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
+        place = Path(folder) / "tree"
+        git = ["git", "-C", str(ROOT)]
+        made = subprocess.run([*git, "worktree", "add", "--detach", place, revision], capture_output=True, text=True)
+        if made.returncode:
+            raise SystemExit(f"--against {revision}: {made.stderr.strip().splitlines()[-1]}")
+        try:
+            yield place
+        finally:
+            subprocess.run([*git, "worktree", "remove", "--force", place], capture_output=True, check=False)
+
+
+def of_import_torch(times: int = 3) -> float:
+    """CPU seconds that `import torch` takes, the least of some: a measure of the machine."""
+    return min(run([sys.executable, "-c", "import torch"]).cpu for _ in range(times))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a number of measured values say."""
+
+    mean: float
+    within: float  # the mean of all that could have been drawn is within this of it, with 95%
+    median: float
+    high: float  # 95% are not above it
+    most: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Summary":
+        """That of at least one value; of one alone nothing is known about others."""
+        in_order = sorted(values)
+        error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("inf")
+        at = -(-95 * len(values) // 100) - 1
+        within = _of_student(max(1, len(values) - 1)) * error
+        return cls(statistics.mean(values), within, statistics.median(values), in_order[at], in_order[-1])
+
+    def cells(self) -> list[str]:
+        """As cells of a table: the mean with its interval, the median, and what 95% do not exceed."""
+        return [f"{self.mean:.3f} ± {self.within:.3f}", f"{self.median:.3f}", f"{self.high:.3f}"]
+
+
+def _of_student(freedom: int) -> float:
+    """The factor of Student's distribution for 95%, by its expansion: 2% too small at four degrees of freedom."""
+    z = 1.95996
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 # --- tables -----------------------------------------------------------------------------------------

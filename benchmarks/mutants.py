@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
+import measuring
+
 from autograder import course
 from autograder.batch.commands import progress
 from autograder.batch.processes import die_with
@@ -87,7 +89,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="mutants of each exercise (default: all)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample and of the inputs (default: 1)")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes at work at once (default: 1)")
-    options = parser.parse_args()
+    options = measuring.options(parser, exercises=["softmax"], sample=1)
     results: list[Result] = []
     try:
         wanted = [course.find_exercise(name).name for name in options.exercises] or list(course.exercises())

@@ -31,6 +31,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import measuring
+
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "reports" / "planted_faults.jsonl"
 PAGE = ROOT / "docs" / "planted_faults.md"
@@ -686,7 +688,7 @@ def main() -> int:
     parser.add_argument("--afresh", action="store_true", help="measure again what has a result")
     parser.add_argument("--check", action="store_true", help="only say whether each edit still applies")
     parser.add_argument("--page", action="store_true", help=f"only write {PAGE.relative_to(ROOT)} from the results")
-    options = parser.parse_args()
+    options = measuring.options(parser, check=True, names=[FAULTS[0].name])
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the copy goes
     try:
         faults = chosen(options.names)

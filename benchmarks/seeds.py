@@ -23,11 +23,13 @@ import io
 import json
 import math
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import measuring
 import torch
 
 from autograder import course
@@ -187,7 +189,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1000, metavar="N", help="of each answer (default: 1000)")
     parser.add_argument("--solutions", action="store_true", help="the course's own solutions only")
     parser.add_argument("--table", action="store_true", help="grade nothing, show what was found")
-    options = parser.parse_args()
+    parser.add_argument("--results", type=Path, default=PAGE, metavar="FILE", help=f"default: {PAGE.name}, beside this")
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / PAGE.name
+        run(measuring.options(parser, exercises=["softmax"], solutions=True, seeds=1, results=results))
+
+
+def run(options: argparse.Namespace) -> None:
+    """Grade what is asked for, and print the table."""
     try:
         wanted = [course.find_exercise(name).name for name in options.exercises] or list(course.exercises())
     except UserError as error:
@@ -197,11 +206,11 @@ def main() -> None:
         every = [answer for answer in every if answer.style == SOLUTION]
     with contextlib.suppress(KeyboardInterrupt):
         if not options.table:
-            grade(every, options.seeds)
-    print(table(every, kept()))
+            grade(every, options.seeds, options.results)
+    print(table(every, kept(options.results)))
 
 
-def grade(every: Sequence[Answer], seeds: int) -> None:
+def grade(every: Sequence[Answer], seeds: int, results: Path) -> None:
     """Grade what is still to be graded, and keep it block by block."""
     torch.set_num_threads(1)
     torch.compile = unavailable.uncompiled  # as where students are graded: no compiler is there
@@ -210,17 +219,19 @@ def grade(every: Sequence[Answer], seeds: int) -> None:
     margins.watch()
     gc.freeze()
     gc.disable()  # a tenth of the time
-    for answer, block in to_do(every, seeds):
+    for answer, block in to_do(every, seeds, kept(results)):
         found = graded(graders, margins, answer, block)
         gc.collect()
-        keep(answer, found)
+        keep(answer, found, results)
         if found.failed or found.unjudged:
             print(answer.exercise, answer.style, found.failed, found.unjudged, file=sys.stderr, flush=True)
 
 
-def to_do(every: Sequence[Answer], seeds: int) -> Iterator[tuple[Answer, range]]:
+Page = dict[str, dict[str, Found]]  # by exercise and style
+
+
+def to_do(every: Sequence[Answer], seeds: int, page: Page) -> Iterator[tuple[Answer, range]]:
     """Blocks of seeds that are not kept yet: of each block the solutions first, then the cheapest answers."""
-    page = kept()
     found = {answer: found_of(answer, page) for answer in every}
     costs = {answer.exercise: one.cpu / one.seeds for answer, one in found.items() if one.seeds}
     in_turn = sorted(every, key=lambda answer: (answer.style != SOLUTION, costs.get(answer.exercise, 0.0)))
@@ -251,12 +262,10 @@ def graded(graders: Graders, margins: Margins, answer: Answer, seeds: range) -> 
 
 # --- what was found ---------------------------------------------------------------------------------
 
-Page = dict[str, dict[str, Found]]  # by exercise and style
 
-
-def kept() -> Page:
+def kept(results: Path) -> Page:
     """What the page holds."""
-    page = json.loads(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
+    page = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
     return {exercise: {style: Found(**found) for style, found in styles.items()} for exercise, styles in page.items()}
 
 
@@ -266,11 +275,11 @@ def found_of(answer: Answer, page: Page) -> Found:
     return found if found and found.of == answer.digest else Found(answer.digest)
 
 
-def keep(answer: Answer, new: Found) -> None:
+def keep(answer: Answer, new: Found, results: Path) -> None:
     """Add what was found of an answer to the page."""
     with Path(__file__).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # others may be at work on other exercises
-        page = kept()
+        page = kept(results)
         found = found_of(answer, page)
         found.add(new)
         page.setdefault(answer.exercise, {})[answer.style] = found
@@ -280,7 +289,7 @@ def keep(answer: Answer, new: Found) -> None:
             + "}"
             for exercise, styles in sorted(page.items())
         )
-        write(PAGE, f"{{{lines}}}\n")
+        write(results, f"{{{lines}}}\n")
 
 
 def table(every: Sequence[Answer], page: Page) -> str:

@@ -1,4 +1,4 @@
-"""What benchmarks compare is the same on both sides, and the pages name no program that is gone."""
+"""What benchmarks compare is the same on both sides, each of them runs, and the pages name no program that is gone."""
 
 import ast
 import importlib.util
@@ -17,6 +17,9 @@ from autograder.mistakes.bank import namespace_of, right_answer, styles_of
 from autograder.mistakes.name_check import cells_for
 from autograder.verdict import Check, Diagnosis, Outcome
 
+PROGRAMS = sorted(
+    path for path in (ROOT / "benchmarks").glob("*.py") if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.md"))]
 NAMED = re.compile(r"benchmarks/(\w+\.\w+)(?:` of [0-9a-f]{8}\b)?")
 
@@ -40,6 +43,105 @@ def test_what_a_benchmark_imports_is_there(path):
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     assert [module for module in sorted(modules) if importlib.util.find_spec(module) is None] == []
+
+
+@pytest.mark.slow("each takes up to half a minute")
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_its_smallest_form_runs_to_its_end(tmp_path, program):
+    """And leaves the results that are kept as they are."""
+    before = results()
+    done = run(program, "--smallest", folder=tmp_path)
+    assert done.returncode == 0 and done.stdout.strip(), done.stderr
+    assert "Traceback" not in done.stderr and results() == before
+
+
+def run(program, *arguments, folder=ROOT):
+    command = [sys.executable, program, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+
+
+def results():
+    """What long runs of benchmarks have written into the repository."""
+    kept = "benchmarks/seeds.json", "docs/comparison.md", "docs/planted_faults.md"
+    return [(ROOT / name).read_bytes() for name in kept]
+
+
+@pytest.mark.slow("it grades with two kits")
+def test_a_commit_is_measured_against_this_tree_in_turn(tmp_path):
+    done = run(ROOT / "benchmarks" / "one_more.py", "--smallest", "--against", "HEAD", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| 01 |")]
+    assert [row[1] for row in rows] == ["right", "mixed"]
+    assert all(0.2 < float(row[4].split()[0]) < 5 for row in rows)
+    trees = subprocess.check_output(["git", "-C", ROOT, "worktree", "list"], text=True)
+    assert "/benchmark-" not in trees, "the other tree is gone"
+
+
+@pytest.mark.parametrize("program", ["one_more", "growth"])
+def test_a_commit_that_is_unknown_is_named(program):
+    done = run(ROOT / "benchmarks" / f"{program}.py", "--smallest", "--against", "no-such-commit")
+    assert done.returncode == 1 and "--against no-such-commit: fatal" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "values, mean, within, median, high, most",
+    [
+        ([1.0] * 5, 1.0, 0.0, 1.0, 1.0, 1.0),
+        ([*range(1, 101)], 50.5, 5.757, 50.5, 95, 100),  # 29.011 / 10 * 1.984
+        ([1.0, 2.0, 3.0, 4.0, 10.0], 4.0, 4.39, 3.0, 10.0, 10.0),  # 3.536 / sqrt(5) * 2.776
+    ],
+)
+def test_a_summary_says_how_sure_its_mean_is(values, mean, within, median, high, most):
+    import measuring
+
+    found = measuring.Summary.of(values)
+    assert (found.mean, found.median, found.high, found.most) == (mean, median, high, most)
+    assert found.within == pytest.approx(within, rel=0.02)
+
+
+def test_of_one_value_nothing_is_known_about_others():
+    import measuring
+
+    assert measuring.Summary.of([2.0]).cells() == ["2.000 ± inf", "2.000", "2.000"]
+
+
+def test_a_difference_is_surer_than_what_differs():
+    """Submissions differ much from each other, and little from themselves in another kit."""
+    import one_more
+
+    pairs = [(float(n), 0.5 * n) for n in range(1, 11)]
+    before, after, ratio = one_more.difference(pairs)
+    assert before.startswith("5.500 ± ") and after.startswith("2.750 ± ")
+    assert ratio.startswith("0.500 ± ") and float(ratio.split()[-1]) < float(before.split()[-1]) / 5.5
+    same = one_more.difference([(float(n), float(n)) for n in range(1, 11)])[2]
+    assert same == "1.000 ± 0.000"
+
+
+def test_what_a_submission_was_dear_for():
+    import one_more
+
+    lines = [
+        {"exercise": "softmax", "stages": {"checks": {"cpu_grading": 0.1, "cpu_sandbox": 0.3}}},
+        {"exercise": "attention", "stages": {"checks": {"cpu_grading": 0.2}, "edits": {"cpu_sandbox": 1.5}}},
+        {"stages": {"cells": {"cpu_sandbox": 0.9}}},
+    ]
+    assert one_more.cause(lines, {"attention": "style loops"}) == "`attention`, style loops: edits 1.50 s"
+    assert one_more.cause(lines[:1] + lines[2:], {}) == "cells 0.90 s"
+    assert one_more.cause([], {}) == "", "an older kit counts nothing"
+
+
+def test_what_is_drawn_is_the_same_in_each_run_and_says_where_it_comes_from():
+    import classes
+
+    name = list(course.assignments(ROOT))[1]
+    first = list(classes.drawn(4, names=[name]))
+    again = [next(classes.drawn(1, names=[name], first=number)) for number in range(4)]
+    assert first == again and len({json.dumps(one.notebook) for one in first}) == 4
+    exercises = [e.name for e in course.assignments(ROOT)[name].exercises]
+    for one in first:
+        assert list(one.answers) == exercises
+        assert all(where.startswith("style ") or where.endswith(" of the demo") for where in one.answers.values())
 
 
 @pytest.mark.parametrize("exercise", ["causal_mask", "padding_mask", "check_softmax", "CharTokenizer", "learning_rate"])
