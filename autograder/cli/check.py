@@ -73,8 +73,8 @@ def checked(options: Namespace) -> "Generator[tuple[Verdict, list[Blank]], None,
     grader = None
     with contextlib.ExitStack() as stack:
         for path in options.paths:
-            is_own = grader or start.wants_costs()  # which a watch would write
-            found = None if is_own else service.verdict_by_watch(path, options.exercise, seed, *where)
+            is_here = grader or start.wants_costs()  # a watch counts only if it was started so
+            found = None if is_here else service.verdict_by_watch(path, options.exercise, seed, *where)
             if found is None:
                 grader = grader or stack.enter_context(start.started_grader(*where))
                 grader.waived = scoring.waivers.waived

@@ -54,7 +54,7 @@ class RanAway(KitError):
     """A process of grading has ended, or had to be ended, while it tried `what`; the message says how.
 
     `is_killed`: by SIGKILL, and not by us. That may come from outside, so `what` need not be the reason. `cpu`: the
-    seconds that it took in all.
+    seconds that it took for this request.
     """
 
     def __init__(self, what: str, message: str, is_killed: bool = False, cpu: float = 0.0) -> None:
@@ -258,7 +258,8 @@ class _Process:
         self.pidfd = os.pidfd_open(self.id)
         self.size = _size_of(self.id)
         self.code: int | None = None
-        self.spent = 0.0  # CPU seconds, once it has ended
+        self.before = 0.0  # CPU seconds, before the latest request
+        self.spent = 0.0  # CPU seconds in all, once it has ended
 
     def is_of(self, assignments: object) -> bool:
         """Whether it knows the course as it is now."""
@@ -278,6 +279,7 @@ class _Process:
         problem: Exception | BaseException = _Abandoned()
         wanted = [name for name, call in calls.items() if call not in (None, nothing)]
         self.is_idle = False
+        self.before = self.cpu()
         self._send((method, given, wanted, without, about, os.getcwd()))
         while True:
             kind, answer = self._received()
@@ -330,7 +332,8 @@ class _Process:
         code = self.end_now()
         how = f"ended by signal {-code}" if code < 0 else f"ended with code {code}"
         is_killed = not why and code == -signal.SIGKILL
-        return RanAway(what, why or f"its process was {how}{f' at {what}' if what else ''}", is_killed, self.spent)
+        cpu = self.spent - self.before
+        return RanAway(what, why or f"its process was {how}{f' at {what}' if what else ''}", is_killed, cpu)
 
     def end(self) -> bool:
         """End it; returns whether it was idle, and ended by itself."""

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from ..verdict import Graded, Outcome
 
 STDERR = 2
+FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
 SCHEMA = 1
-LONGEST = 200  # characters of who has handed in, or of a path
-MOST_PROCESSES = 50  # listed for a submission
+# Each line is written at once, and stays below select.PIPE_BUF: so lines of several workers never mix, even in a pipe.
+LONGEST = 100  # characters of a name, each of which JSON may write as twelve
+MOST_PROCESSES = 10  # of a submission: those that took most
 CPU = ("cpu_grading", "cpu_sandbox", "cpu_warm_parent")  # seconds, by process
 # how often: cells run, what the submission was asked, frames to it and back with their bytes, checks run on it and on
 # mistakes of the bank, edits of it that were tried, processes that ran its code
@@ -91,7 +93,7 @@ class Ledger:
         self._begin(self.about or path, assignment)
 
     def _begin(self, who: str, assignment: str) -> None:
-        self.names = {"submission": who[:LONGEST], "assignment": assignment}
+        self.names = {"submission": who[-LONGEST:], "assignment": assignment}  # a path is known by its end
         self.counts: Counter[str] = Counter()
         self.spent: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self.now: tuple[str, str] = "", ""  # the exercise and its stage
@@ -165,7 +167,7 @@ class Ledger:
         cells = {what: seconds for what, seconds in graded.spent.items() if not what.startswith(CHECKS)}
         slowest = max(cells, key=cells.__getitem__, default="")
         about = {"slowest_cell": slowest, "slowest_cell_seconds": round(cells.get(slowest, 0.0), 6)}
-        listed = [asdict(one) for one in self.processes[:MOST_PROCESSES]]
+        listed = [asdict(one) for one in sorted(self.processes, key=lambda one: -one.cpu)[:MOST_PROCESSES]]
         return {**self._head(), **scores, **_plain(taken), **about, "stages": own, "processes": listed}
 
     def _line_of(self, outcome: Outcome) -> dict[str, Any]:
@@ -180,31 +182,37 @@ class Ledger:
 
     def lose(self, what: str, why: str, cpu: float) -> None:
         """Write that a process that graded has ended at `what`, after so many seconds of CPU; others may follow."""
-        self.write([{**self._head(), "lost": what, "why": why, "cpu_grading": round(cpu, 6)}])
+        told = {"lost": what[:LONGEST], "why": why[:LONGEST]}
+        self.write([{**self._head(), **told, "cpu_grading": round(cpu, 6)}])
 
     def _head(self) -> dict[str, Any]:
         return {"costs": SCHEMA, **self.names}
 
     def write(self, lines: list[dict[str, Any]]) -> None:
-        """Write lines in one piece. What cannot be written is lost, and that is said once: grading goes on."""
-        data = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+        """Write lines, each by a call of its own. If that fails, grading goes on, and a warning is logged once."""
         try:
             with _opened(self.path) as descriptor:
-                while data:
-                    data = data[os.write(descriptor, data) :]
+                for line in lines:
+                    data = f"{json.dumps(line)}\n".encode()
+                    while data:
+                        data = data[os.write(descriptor, data) :]
         except OSError as error:
             if not self.is_lost:
-                log.warning("what grading costs could not be written to %s (%s)", self.path, error.strerror)
+                where = self.path or "standard error"
+                log.warning("what grading costs could not be written to %s (%s)", where, error.strerror)
             self.is_lost = True
 
 
 @contextlib.contextmanager
 def _opened(path: Path | None) -> Iterator[int]:
-    """A descriptor to write to. The file, which names students, is its owner's alone, and open only for so long."""
+    """A descriptor to write to. The file, which names students, is made for its owner alone, and open only for so long.
+
+    A FIFO that nobody reads raises an OSError, since opening it would wait.
+    """
     if path is None:
         yield STDERR
         return
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, FLAGS, 0o600)
     try:
         yield descriptor
     finally:
@@ -228,7 +236,9 @@ def _short(spent: Counter[str]) -> dict[str, float]:
 
 
 def _cpu(number: int) -> float:
-    """The CPU seconds that a process has taken; 0 if it is gone."""
+    """The CPU seconds that a process has taken; 0 if it is gone, or below 1, which the kernel takes for this one."""
+    if number < 1:
+        return 0.0
     try:
         return time.clock_gettime(~number << 3 | 2)  # as clock_getcpuclockid has it
     except OSError:

@@ -3,9 +3,11 @@
 import dataclasses
 import json
 import os
+import select
 import stat
 import subprocess
 import sys
+import time
 
 import pytest
 import small_course
@@ -14,12 +16,13 @@ from conftest import ROOT
 from autograder import course
 from autograder.batch import pool, tasks
 from autograder.errors import UsageError
-from autograder.grading import start
+from autograder.grading import ledger, start
 from autograder.grading.apart import GraderApart
-from autograder.grading.ledger import COUNTED, CPU, LONGEST, Ledger
+from autograder.grading.ledger import COUNTED, CPU, LONGEST, Ledger, Process
 from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.name_check import cells_for
 from autograder.submission.restore import RestoredCell
+from autograder.verdict import Diagnosis, Graded, Outcome, Verdict
 
 ATTENTION = course.exercises()["attention"]
 WRONG = bank("attention")["softmax-over-queries"].source
@@ -142,9 +145,9 @@ def test_a_student_sees_and_forges_nothing(graded, counting, file, monkeypatch):
 
 
 def test_what_it_is_called_stays_on_one_line(counting, graded):
-    strange = 'a"\n{"costs": 2}\u2028' + "x" * 10_000
+    strange = "x" * 10_000 + 'a"\n{"costs": 2}\u2028'
     _, (line,), whole = graded("softmax", right_answer("softmax"), path=strange)
-    assert line["submission"] == whole["submission"] == strange[:LONGEST]
+    assert line["submission"] == whole["submission"] == strange[-LONGEST:]
 
 
 def test_who_has_handed_in_is_told_where_a_worker_knows(counting, file):
@@ -168,12 +171,70 @@ def test_a_process_that_ends_is_told_with_what_it_was_at(counting, file, monkeyp
     crash = dataclasses.replace(checks[0], test=lambda submission, draw: os._exit(3))
     monkeypatch.setitem(counting.graders.checks, "softmax", [crash, *checks[1:]])
     cells = cells_for("softmax", right_answer("softmax"))
+    counting.apart(burn, 1.0)
     counting.grade_cells(cells, [course.exercises()["softmax"]], 1, path="ada.ipynb")
     counting.end_process()
     first, second, *_ = lines_of(file)
     for line in (first, second):
         assert line["submission"] == "ada.ipynb"
         assert "softmax" in line["lost"] and "ended with code 3" in line["why"] and line["cpu_grading"] > 0
+    assert first["cpu_grading"] < 1, "what it took for submissions before is theirs"
+
+
+def burn(grader, seconds):
+    """In the process that grades: take so many seconds of CPU."""
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+
+
+def dearest():
+    """A ledger with the longest lines that a submission makes, and that submission."""
+    made = Ledger()
+    made.begin("\U0001f600" * 1000, "05_transformer_block_and_gpt")
+    every = {**dict.fromkeys(COUNTED, 10**7), **dict.fromkeys((*CPU, "seconds"), 123.123456)}
+    for stage in ("checks", "lent parts", "diagnosis", "bases", "edits", "forgiving"):
+        made.spent["ScaledDotProductAttention", stage].update(every)
+    for stage in ("cells", "learning"):
+        made.spent["", stage].update(every)
+    made.processes = [Process("ScaledDotProductAttention", "forgiving", n + 0.123456, 2**32) for n in range(1000)]
+    names = [Diagnosis("scale-by-the-wrong-dimension", "") for _ in range(8)]
+    outcome = Outcome("ScaledDotProductAttention", 1.2345678901234567, 10.0, "graded", [], names)
+    return made, Graded(Verdict("", [outcome], 1, ""), [], {}, {"code cell 12": 1.0})
+
+
+def test_a_line_is_short_enough_for_workers_that_share_a_pipe():
+    made, graded = dearest()
+    lines = [made._line_of(graded.verdict.exercises[0]), made._line_of_all(graded)]
+    assert [len(json.dumps(line)) < select.PIPE_BUF for line in lines] == [True, True]
+    assert [one["cpu"] for one in lines[1]["processes"]][:2] == [999.123456, 998.123456], "those that took most"
+
+
+@pytest.mark.parametrize("shared", ["a pipe", "a file"])
+def test_lines_of_workers_that_write_at_once_stay_whole(monkeypatch, tmp_path, shared):
+    made, graded = dearest()
+    if shared == "a file":
+        made.path = tmp_path / "costs.jsonl"
+    reader, writer = os.pipe()
+    monkeypatch.setattr(ledger, "STDERR", writer)
+    workers = []
+    for _ in range(4):
+        if not (worker := os.fork()):
+            for _ in range(50):
+                made.close(graded)
+            os._exit(0)
+        workers.append(worker)
+    os.close(writer)
+    with open(reader) as pipe:
+        text = pipe.read()
+    assert [os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) for worker in workers] == [0] * 4
+    lines = [json.loads(line) for line in (made.path.read_text() if made.path else text).splitlines()]
+    assert len(lines) == 4 * 50 * 2 and {line["submission"] for line in lines} == {"\U0001f600" * LONGEST}
+
+
+def test_a_process_that_is_not_known_has_taken_nothing():
+    assert ledger._cpu(os.getpid()) > 0
+    assert ledger._cpu(0) == ledger._cpu(-1) == 0.0
 
 
 def test_what_cannot_be_written_stops_nothing(tmp_path, monkeypatch, caplog):
@@ -194,8 +255,9 @@ def test_when_it_is_wanted(monkeypatch, tmp_path, value, wanted):
         assert stat.S_IMODE((tmp_path / value).stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("name", ["", "no folder/costs.jsonl"])
+@pytest.mark.parametrize("name", ["", "no folder/costs.jsonl", "fifo"])
 def test_a_file_that_cannot_be_written_is_named(monkeypatch, tmp_path, name):
+    os.mkfifo(tmp_path / "fifo")  # opened as files are, it would wait for a reader
     monkeypatch.setattr(start.os, "environ", {start.COSTS: f"{tmp_path}/{name}"})
     with pytest.raises(UsageError, match="AUTOGRADER_COSTS names .*: name another file"):
         start._ledger()
