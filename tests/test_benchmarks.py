@@ -13,7 +13,8 @@ import pytest
 from conftest import ROOT
 
 from autograder import course
-from autograder.mistakes.bank import namespace_of, right_answer, styles_of
+from autograder.checks.runner import Graders
+from autograder.mistakes.bank import bank, namespace_of, right_answer, styles_of
 from autograder.mistakes.name_check import cells_for
 from autograder.verdict import Check, Diagnosis, Outcome
 
@@ -45,7 +46,7 @@ def test_what_a_benchmark_imports_is_there(path):
     assert [module for module in sorted(modules) if importlib.util.find_spec(module) is None] == []
 
 
-@pytest.mark.slow("each takes up to half a minute")
+@pytest.mark.slow("each grades, and some build a course of their own")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_its_smallest_form_runs_to_its_end(tmp_path, program):
     """And leaves the results that are kept as they are."""
@@ -129,6 +130,45 @@ def test_what_a_submission_was_dear_for():
     assert one_more.cause(lines, {"attention": "style loops"}) == "`attention`, style loops: edits 1.50 s"
     assert one_more.cause(lines[:1] + lines[2:], {}) == "cells 0.90 s"
     assert one_more.cause([], {}) == "", "an older kit counts nothing"
+
+
+def test_checks_that_could_go_together_leave_each_mistake_to_another_one():
+    import deciding
+
+    found = deciding.looked_at(Graders(), "softmax")
+    left = {one.check.name for one in found.checks if one.check.points and not one.could_go}
+    runs = [Graders().run("softmax", mistake.local(), 1) for mistake in bank("softmax").values()]
+    failed = [deciding.costing(run) for run in runs]
+    assert len(left) < len(found.checks) and all(names & left for names in failed)
+    for one in found.checks:
+        assert one.fails == sum(one.check.name in names for names in failed)
+        assert one.alone == sum({one.check.name} == names for names in failed) and one.cpu > 0
+    assert found.never == [one for one in found.checks if one.check.points and not one.alone]
+
+
+@pytest.mark.parametrize(
+    "failed, gone",
+    [
+        ([{"a", "b"}, {"a", "c"}], {"b", "c"}),  # a, which is asked last, is left for both
+        ([{"a", "b"}, {"b", "c"}, {"c", "a"}], {"b"}),
+        ([{"a"}, {"b"}, {"c"}], set()),
+        ([set(), {"a"}], {"b", "c"}),  # what no check fails for says nothing
+    ],
+)
+def test_which_checks_could_go_together(failed, gone):
+    import deciding
+
+    checks = [SimpleNamespace(name=name) for name in "bca"]
+    assert deciding.those_that_could_go(checks, checks, failed) == gone
+
+
+def test_what_a_solution_costs_says_nothing_if_it_is_wrong(monkeypatch):
+    import deciding
+
+    graders = Graders()
+    monkeypatch.setattr(deciding, "right_answer", lambda exercise: bank(exercise)["not-divided"].source)
+    with pytest.raises(SystemExit, match="The solution of softmax fails test_"):
+        deciding.costs_of(graders, "softmax")
 
 
 def test_what_is_drawn_is_the_same_in_each_run_and_says_where_it_comes_from():
