@@ -126,7 +126,7 @@ class Blame:
 
     def _lend_parts(self, workspace: Workspace, one: Wrong) -> bool:
         """Grade an exercise with the course's own parts, where it does not bring its own: nothing more is said then."""
-        absent = self._absent_bases(workspace, one.run)
+        absent = _absent_bases(workspace, one.run)
         if absent:
             self._grade_with_parts_of_the_course(workspace, one, absent)
         return not absent
@@ -445,6 +445,7 @@ class Blame:
         one.outcome.diagnosis = [Diagnosis(f"{STANDS_ON}earlier-parts", NOT_BROUGHT.format(listed), price=0.0)]
         defined = {base: course.defined_in(course.solution_of(base).source) - {base} for base in absent}
         needed = [base for base in absent if not any(base in names for names in defined.values())]
+        workspace.begin_diagnosis(one.run.exercise)  # no solution to this one can have been seen
         with workspace.with_right(needed, one.run.exercise) as lent:
             run = self.graders.run(one.run.exercise, lent, one.run.seed)
         checks = [replace(check, message=check.sentence, reason="") for check in run.checks]
@@ -452,17 +453,6 @@ class Blame:
         if not run.stopped and score > one.outcome.by_checks:
             one.outcome.checks, one.outcome.score, one.outcome.by_checks = checks, score, score
         one.outcome.measured = {}
-
-    def _absent_bases(self, workspace: Workspace, run: ExerciseRun) -> list[str]:
-        """The exercises of earlier notebooks that this one needs and does not bring, if their lack ended a check."""
-        assignment = course.assignments()[course.exercises()[run.exercise].assignment]
-        carried = [base for base in assignment.bases if base in course.exercises()]
-        said = [failure.message for failure in run.errors.values() if failure.type == "NameError"]
-        if not any(f"{mark}{base}{mark}" in message for base in carried for message in said for mark in "'`"):
-            return []
-        workspace.begin_exercise(run.exercise)  # here and in what follows, no solution to this one can have been seen
-        kinds = workspace.kinds(carried)
-        return [base for base in carried if kinds[base] == "missing"]
 
     def _ask_ahead(self, workspace: Workspace, run: ExerciseRun, bases: Iterable[str]) -> None:
         """Name the mistakes of its bases, and fetch the replies that decide whether these explain a run.
@@ -552,6 +542,14 @@ def is_lost(workspace: Workspace, base: str, exercise: str) -> bool:
     if base not in bases_of(exercise):  # else the course's own could do the exercise's work
         return False
     return max(outcome.by_checks, outcome.by_prices) <= LOST * outcome.max_score > 0
+
+
+def _absent_bases(workspace: Workspace, run: ExerciseRun) -> list[str]:
+    """The exercises of earlier notebooks that this one needs and does not bring, if their lack ended a check."""
+    absent = workspace.absent.get(run.exercise, [])
+    said = [failure.message for failure in run.errors.values() if failure.type == "NameError"]
+    is_named = any(f"{mark}{base}{mark}" in message for base in absent for message in said for mark in "'`")
+    return absent if is_named else []
 
 
 def may_have_any_parts(exercise: str) -> bool:

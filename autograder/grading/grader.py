@@ -309,7 +309,7 @@ class Grader:
 
         try:
             workspace.begin_exercise(exercise.name)
-            kind = workspace.kinds([exercise.name])[exercise.name]
+            kind = workspace.kind_of(exercise.name)
             if kind == "missing":
                 return without(*workspace.why_missing(exercise.name))
             if kind == "other":

@@ -130,6 +130,7 @@ class Workspace:
         self.left_out: dict[int, str] = {}  # cells that ended their child, and how
         self.answered = 0  # bytes of tensors in the answers of the current exercise
         self.graded: dict[str, Outcome] = {}  # the outcomes so far, by exercise
+        self.absent: dict[str, list[str]] = {}  # by exercise: those of earlier notebooks that nothing defines for it
         self.shaky: dict[str, bool] = {}  # whether a base is wrong, for each base that was looked at
         self.wrong: dict[str, ExerciseRun] = {}  # the runs of those whose mistakes may have to be looked for
         self.named: dict[str, list[Diagnosis]] = {}  # their own mistakes, where these are known
@@ -602,6 +603,14 @@ class Workspace:
             self._lose()
             raise ChildGone(getattr(problem, "status", "timeout"), str(problem)) from None
         return replies.kinds(reply, names)
+
+    def kind_of(self, exercise: str) -> str:
+        """The kind of an exercise's name; the same request notes which of the earlier exercises are `absent`."""
+        carried = course.assignments()[course.exercises()[exercise].assignment].bases
+        earlier = [base for base in carried if base in course.exercises()]
+        kinds = self.kinds([exercise, *earlier])
+        self.absent[exercise] = [base for base in earlier if kinds[base] == "missing"]
+        return kinds[exercise]
 
     def why_missing(self, name: str) -> tuple[str, str]:
         """(status, message) for a name that is undefined after all cells have run."""

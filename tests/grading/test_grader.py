@@ -1,5 +1,7 @@
 """Grading through the sandbox: honest notebooks in every state."""
 
+import re
+
 import pytest
 from conftest import ROOT, cell_of, hand_in, load
 
@@ -417,6 +419,48 @@ def test_of_what_happens_beside_a_lent_part_nothing_is_said(grader, without_part
     outcome = verdict.exercise("KVCache")
     assert 0 < outcome.score < outcome.max_score
     assert "Turn each pair" not in verdict.to_json()
+
+
+@pytest.fixture
+def without_attention():
+    """Lesson 03 solved, without the `attention` of lesson 02."""
+    name = "03_causal_attention"
+    notebook = load(ROOT / "solutions" / name / f"{name}.ipynb")
+    cell_of(notebook, "attention-yours")["source"] = ""
+    return notebook
+
+
+def put_below(notebook, exercise, head, line):
+    """Put a line below the `head` of a function in the answer to an exercise."""
+    cell = cell_of(notebook, f"{exercise}-solution")
+    (found,) = re.findall(rf"^( *){re.escape(head)}.*:\n", source := "".join(cell["source"]), re.MULTILINE)
+    cell["source"] = re.sub(rf"^ *{re.escape(head)}.*:\n", rf"\g<0>{found}    {line}\n", source, flags=re.MULTILINE)
+
+
+def test_parts_are_lent_in_one_more_process(grader, monkeypatch, without_attention, tmp_path):
+    """Which of them are absent was seen before the checks: no process is started to ask for that."""
+    forked, fork = [], grader.parent.fork
+    monkeypatch.setattr(grader.parent, "fork", lambda: forked.append(1) or fork())
+    verdict = grader.grade_file(hand_in(without_attention, tmp_path, "03_causal_attention.ipynb"), seed=1).verdict
+    (said,) = verdict.exercise("CausalAttention").diagnosis
+    assert verdict.full and said.id == "stands-on-earlier-parts" and "does not bring `attention`" in said.message
+    assert len(forked) == 2
+
+
+def test_no_answer_that_is_lent_parts_hears_what_candidates_have_told(grader, without_attention, tmp_path):
+    put_below(without_attention, "CausalAttention", "def forward(", "assert 'told' not in globals()")
+    put_below(without_attention, "check_causal", "def check_causal(", "globals()['told'] = candidate")
+    assert grader.grade_file(hand_in(without_attention, tmp_path, "03_causal_attention.ipynb"), seed=1).verdict.full
+
+
+def test_a_part_that_goes_in_a_call_is_no_absent_one(grader, without_attention, tmp_path):
+    """What a notebook brings is what its cells define, whatever its code does under the checks."""
+    cell_of(without_attention, "attention-yours")["source"] = "def attention(*args):\n    return args[2]"
+    put_below(without_attention, "CausalAttention", "def forward(", "globals().pop('attention', None)")
+    path = hand_in(without_attention, tmp_path, "03_causal_attention.ipynb")
+    outcome = grader.grade_file(path, "CausalAttention", 1).verdict.exercise("CausalAttention")
+    assert outcome.score < outcome.max_score
+    assert "stands-on-earlier-parts" not in [one.id for one in outcome.diagnosis]
 
 
 def make_wrong(notebook, exercise, mistake):
