@@ -7,6 +7,7 @@ import importlib.metadata
 import os
 import platform
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -149,7 +150,8 @@ def options(parser: argparse.ArgumentParser, **smallest: Any) -> argparse.Namesp
 
 @contextlib.contextmanager
 def worktree(revision: str) -> Iterator[Path]:
-    """The whole tree of another commit, in a folder of its own."""
+    """The whole tree of another commit, in a folder of its own, which goes in the end, also by SIGTERM."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         place = Path(folder) / "tree"
         git = ["git", "-C", str(ROOT)]

@@ -5,8 +5,10 @@ import importlib.util
 import json
 import logging
 import re
+import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -76,6 +78,20 @@ def test_a_commit_is_measured_against_this_tree_in_turn(tmp_path):
     assert all(0.2 < float(row[4].split()[0]) < 5 for row in rows)
     trees = subprocess.check_output(["git", "-C", ROOT, "worktree", "list"], text=True)
     assert "/benchmark-" not in trees, "the other tree is gone"
+
+
+@pytest.mark.slow("it checks out the whole tree")
+def test_the_tree_of_another_commit_goes_with_a_program_that_is_ended():
+    program = (
+        "import measuring, time\nwith measuring.worktree('HEAD') as tree: print(tree, flush=True); time.sleep(300)"
+    )
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, cwd=ROOT / "benchmarks", stdout=subprocess.PIPE, text=True) as process:
+        tree = Path(process.stdout.readline().strip())
+        assert (tree / "autograder").is_dir()
+        process.terminate()
+    assert process.returncode == 128 + signal.SIGTERM and not tree.parent.exists()
+    assert str(tree) not in subprocess.check_output(["git", "-C", ROOT, "worktree", "list"], text=True)
 
 
 @pytest.mark.parametrize("program", ["one_more", "growth"])
