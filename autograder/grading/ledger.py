@@ -31,7 +31,8 @@ STDERR = 2
 FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
 SCHEMA = 1
 # Each line is written at once, and stays below select.PIPE_BUF: so lines of several workers never mix, even in a pipe.
-LONGEST = 100  # characters of a name, each of which JSON may write as twelve
+LONGEST = 1000  # bytes of a name as JSON, which may write a character as twelve
+MOST_TOLD = 200  # characters of what a process was at, and of why it ended
 MOST_PROCESSES = 10  # of a submission: those that took most
 CPU = ("cpu_grading", "cpu_sandbox", "cpu_warm_parent")  # seconds, by process
 # how often: cells run, what the submission was asked, frames to it and back with their bytes, checks run on it and on
@@ -93,7 +94,7 @@ class Ledger:
         self._begin(self.about or path, assignment)
 
     def _begin(self, who: str, assignment: str) -> None:
-        self.names = {"submission": who[-LONGEST:], "assignment": assignment}  # a path is known by its end
+        self.names = {"submission": _end_of(who), "assignment": assignment}
         self.counts: Counter[str] = Counter()
         self.spent: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self.now: tuple[str, str] = "", ""  # the exercise and its stage
@@ -182,7 +183,7 @@ class Ledger:
 
     def lose(self, what: str, why: str, cpu: float) -> None:
         """Write that a process that graded has ended at `what`, after so many seconds of CPU; others may follow."""
-        told = {"lost": what[:LONGEST], "why": why[:LONGEST]}
+        told = {"lost": what[:MOST_TOLD], "why": why[:MOST_TOLD]}
         self.write([{**self._head(), **told, "cpu_grading": round(cpu, 6)}])
 
     def _head(self) -> dict[str, Any]:
@@ -217,6 +218,14 @@ def _opened(path: Path | None) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _end_of(name: str) -> str:
+    """The end of a name, by which a path is known, as far as it takes LONGEST bytes."""
+    name = name[-LONGEST:]
+    while (size := len(json.dumps(name))) > LONGEST:
+        name = name[-(len(name) * LONGEST // size) :]
+    return name
 
 
 def _difference(later: Mapping[str, float], before: Mapping[str, float]) -> Counter[str]:
