@@ -535,9 +535,10 @@ class Proxy:
     tensor([0.5000, 0.5000])
     """
 
-    def __init__(self, submission: Submission, target: Target) -> None:
+    def __init__(self, submission: Submission, target: Target, quiet: bool = False) -> None:
         self.submission = submission
         self.target = target
+        self.is_quiet = quiet  # whether its calls are made without gradients
         # shapes by name of the parameters that it must have because weights were loaded into them
         self.named: dict[str, torch.Size] = {}
 
@@ -696,7 +697,17 @@ class Proxy:
         >>> submission.build("Scale", 2).method("inverse")(torch.ones(2))
         tensor([1., 1.])
         """
-        return Proxy(self.submission, [self.target, name])
+        return Proxy(self.submission, [self.target, name], self.is_quiet)
+
+    def quiet(self) -> Proxy:
+        """The same object, whose calls are made under `torch.no_grad()`, as where a model is used and not trained.
+
+        >>> submission.build("Scale", 2).quiet()(torch.ones(2)).requires_grad
+        False
+        """
+        other = Proxy(self.submission, self.target, quiet=True)
+        other.named = self.named
+        return other
 
     def attribute(self, name: str) -> Any:
         """The value of the attribute `name` of this object. Raises StudentError if it has none.
@@ -723,6 +734,16 @@ class Proxy:
         self.named = {name: weights.shape for name, weights in state.items() if name not in optional}
         packed = self.submission._pack(state)
         self.submission._tell({"op": "load", "target": self.target, "state": packed, "optional": list(optional)})
+
+    def update(self) -> None:
+        """Change the parameters that learn in place, as a step of an optimizer does: to ¾ of what they are.
+
+        >>> scale = submission.build("Scale", 2)
+        >>> scale.update()
+        >>> scale(torch.ones(2))
+        tensor([0.7500, 0.7500])
+        """
+        self.submission._tell({"op": "update", "target": self.target})
 
     def freeze(self, *names: str) -> None:
         """Set `requires_grad` of the named parameters to False.
@@ -906,6 +927,8 @@ class Proxy:
         kwargs = {name: a._handle() if isinstance(a, Proxy) else a for name, a in kwargs.items()}
         packed = self.submission._pack_arguments(self._called(), args, kwargs)
         message = {"op": "call", "target": self.target, **packed, **options}
+        if self.is_quiet:
+            message["quiet"] = True
         if not self.submission.transcript.entries:  # what draws from torch's generator does the same in each process
             message.setdefault("seed", AT_FIRST)
         if upstream is not None:

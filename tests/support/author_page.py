@@ -64,14 +64,15 @@ GROUPS = {
     "Mark a check": "check CheckFailed",
     "Draw inputs": "Draw Draw.normal Draw.array Draw.mask Draw.integer Draw.state Generator",
     "Reach what the student wrote": "Submission Submission.function Submission.build Proxy",
-    "Reach its parts, its text, its errors": "Proxy.method Proxy.attribute Submission.source Submission.settle",
+    "Reach its parts, its text, its errors": """Proxy.method Proxy.quiet Proxy.attribute Submission.source
+        Submission.settle""",
     "Pass modules to it": "Submission.torch_module Submission.stub Proxy.do Proxy.seen Proxy.held",
     "Compare values": "tensor array pair shape close",
     "Compare plain numbers, and what changes": "numbers reacts kind_of",
     "Compare masks": "pattern boolean",
     "Compare gradients": "gradient Proxy.gradients",
-    "Set and compare parameters": """parameters Proxy.parameters Proxy.load Proxy.freeze Proxy.frozen Proxy.train
-        Proxy.eval Proxy.training""",
+    "Set and compare parameters": """parameters Proxy.parameters Proxy.load Proxy.update Proxy.freeze Proxy.frozen
+        Proxy.train Proxy.eval Proxy.training""",
     "Compare what is random": "frequencies Counts Proxy.seeded Proxy.sample Submission.note",
     "Try dtypes and extreme numbers": "name_of HUGE HUGE_TOLERANCE",
     "Try devices": "on_cuda",

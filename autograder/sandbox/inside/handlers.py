@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .candidates import Ask
 
 MAX_MESSAGE = 1000
+UPDATE = 0.75  # what an update of the weights multiplies them by: large enough to be seen in each output
 
 
 class MixedDevices(RuntimeError):
@@ -178,7 +179,7 @@ class RequestHandler:
     `ask` asks the other side a question in the middle of a request, and returns its answer: only `examine` has any.
 
     Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `launch`, `compile`,
-    `examine`, `attribute`, `state`, `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`,
+    `examine`, `attribute`, `state`, `load`, `update`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`,
     `remember`, `restore`, `learn`, `read`, `memory`, `resume`. Their "target" is a name, the number of an object that
     was built (the "handle" in that request), or `[target, name]` for an attribute or method. The list "before" holds
     requests to serve first; their replies are not needed. `all` holds several "requests", see `_handle_all`.
@@ -378,9 +379,18 @@ class RequestHandler:
                     should, got = tuple(weight.shape), tuple(parameters[name].shape)
                     parameter = f"The parameter `{name}` of your `{_class_of(module)}`"
                     raise Unusable(f"{parameter} should have shape {should}, but it has {got}")
-                parameters[name].copy_(weight)
+        module.load_state_dict(weights, strict=False)  # by which modules may notice that they change
         for parameter in parameters.values():
             parameter.grad = None
+        return {}
+
+    def op_update(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        """Change the parameters that learn in place, as a step of an optimizer does, and forget their gradients."""
+        with torch.no_grad():
+            for parameter in self._module(request["target"]).parameters():
+                if parameter.requires_grad and not _may_be_a_mask(parameter):
+                    parameter.mul_(UPDATE)
+                parameter.grad = None
         return {}
 
     def op_freeze(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
@@ -458,7 +468,7 @@ class RequestHandler:
         return {"devices": ["cpu", "meta"] + (["cuda"] if torch.cuda.is_available() else [])}
 
     def op_call(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """Call a module or a function; with "upstream", also differentiate what it returned.
+        """Call a module or a function; with "upstream", also differentiate what it returned, "quiet" without gradients.
 
         The reply holds the value, the devices of its tensors, the indices of inputs that were changed in place,
         the number of products, how many numbers were worked on, the size of the largest tensor that was made, how many
@@ -488,7 +498,7 @@ class RequestHandler:
         asked = next((one for name, one in counters.items() if request.get(name)), contextlib.nullcontext())
         watch = OneDevice() if device == "meta" else asked
         _let_torch_make_its_masks()
-        with watch, kept if request.get("watch") else contextlib.nullcontext():
+        with watch, kept if request.get("watch") else contextlib.nullcontext(), _gradients_or_not(request):
             value = target(*args, **kwargs)
         self.random = torch.default_generator.get_state()
         try:
@@ -573,6 +583,11 @@ class RequestHandler:
             "inputs": wire.pack(list(found[: len(inputs)]), out),
             "parameters": wire.pack(dict(zip(named, found[len(inputs) :], strict=True)), out),
         }
+
+
+def _gradients_or_not(request: wire.Message) -> contextlib.AbstractContextManager[object]:
+    """Where a call is made: under `torch.no_grad()` if it is "quiet", as where a model is used and not trained."""
+    return torch.no_grad() if request.get("quiet") else contextlib.nullcontext()
 
 
 def _ask_nobody(question: wire.Message, tensors: wire.Tensors) -> tuple[wire.Message, wire.Tensors]:
