@@ -15,6 +15,7 @@ import torch
 
 from ..verdict import FACT, Check, Diagnosis
 from .crashes import crash
+from .kept import kept_from_calls
 from .text import Text
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ AT_FIRST = re.compile(r"(?:The shape of|There is \w+ in) the (\w{1,60}) of a new
 SHAPE = re.compile(
     r"The parameter `([\w.]{1,60})` of your `\w+` should have shape (\([\d, ]*\)), but it has (\([\d, ]*\))"
 )
+LATER = re.compile(r"\b(?:later|second) call\b|\bafter (?:a|another) call\b|\bwith other weights\b")
+MET = ("two-devices", "two-dtypes")
 NONE = re.compile(r"\b(?:what came is|it returned) None\.")
 
 
@@ -54,12 +57,21 @@ def facts(run: ExerciseRun, text: Text) -> list[Fact]:
         for fact in _of_check(run, check, text):
             same = found.get((fact.id, fact.line), fact)
             found[fact.id, fact.line] = replace(same, checks=same.checks | fact.checks)
+    _join(found)
+    return sorted(found.values(), key=lambda fact: -len(fact.checks))
+
+
+def _join(found: dict[tuple[str, str], Fact]) -> None:
+    """Let one fact stand for another that follows from it, or is about the same line."""
+    kept = next((name for name in found if name[0] == "kept-from-calls"), None)
     for (id, line), whole in list(found.items()):
         if id == "index-not-whole" and (table := found.get(("beyond-the-last", line))):
             del found[id, line]
             says = f"{table.says} Nor can it look up numbers that are not whole."
             found["beyond-the-last", line] = replace(table, says=says, checks=table.checks | whole.checks)
-    return sorted(found.values(), key=lambda fact: -len(fact.checks))
+        elif id in MET and kept:  # what is kept has the device and the dtype of the call that left it
+            del found[id, line]
+            found[kept] = replace(found[kept], checks=found[kept].checks | whole.checks)
 
 
 def _of_check(run: ExerciseRun, check: Check, text: Text) -> Iterator[Fact]:
@@ -81,6 +93,8 @@ def _of_check(run: ExerciseRun, check: Check, text: Text) -> Iterator[Fact]:
             yield Fact("weights-at-first", says, "", only)
     if NONE.search(check.reason) and (passed := _of_returns(text)):
         yield Fact("no-return", *passed, only)
+    if LATER.search(check.reason) and (kept := kept_from_calls(text)):
+        yield Fact("kept-from-calls", _of_kept(list(kept)), next(iter(kept.values())) if len(kept) == 1 else "", only)
     if "dropout" in check.sentence and (own := text.own_dropout()):
         yield Fact(*_of_dropout(*own), only)
 
@@ -90,6 +104,15 @@ def _of_dropout(line: str, share: str) -> tuple[str, str, str]:
     if share:
         return "dropout-of-its-own", f"This dropout drops {share} of what it gets, whatever is asked for.", line
     return "dropout-by-default", "Without an argument, this dropout drops half, whatever is asked for.", line
+
+
+def _of_kept(names: Sequence[str]) -> str:
+    """The sentence about attributes in which something of a call is left for the next one."""
+    what = _listed(names)
+    return (
+        f"What a call leaves in {what} is used by later ones, though inputs, weights, mode, dtype or device may be"
+        " others by then: compute it in each call."
+    )
 
 
 def _of_returns(text: Text) -> tuple[str, str] | None:

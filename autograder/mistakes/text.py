@@ -149,7 +149,7 @@ class Text:
         function = self.own if isinstance(self.own, Function) else self._method("forward")
         if function is None or _ends(function.body):
             return None
-        inside = list(_without_inner(function.body))
+        inside = list(without_inner(function.body))
         if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in inside):
             return None
         return [self.line(node) for node in inside if isinstance(node, ast.Return) and node.value is not None]
@@ -209,12 +209,12 @@ def _ends(body: Sequence[ast.stmt]) -> bool:
     return not isinstance(last, simple)
 
 
-def _without_inner(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+def without_inner(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """All nodes of some statements but those of functions and classes defined there."""
     for node in body:
         yield node
         if not isinstance(node, (*Function, ast.ClassDef, ast.Lambda)):
-            yield from _without_inner(ast.iter_child_nodes(node))
+            yield from without_inner(ast.iter_child_nodes(node))
 
 
 def _bound(tree: ast.AST) -> Iterator[str]:

@@ -39,7 +39,7 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, StudentError, Submission
 from ...checks.steps import Weights
-from ..families import easy_cases
+from ..families import easy_cases, later_calls
 from ..families.many_heads.checks import DROPPED, dropped_in_heads
 from ..families.many_heads.checks import Sizes as HeadSizes
 from ..reference import bigram as reference
@@ -356,10 +356,9 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 
 @check("device", points=0.5)
 def test_device(submission: Submission, draw: Draw) -> None:
-    """Logits and loss lie on the device of the tokens, and nothing is made elsewhere (tried on `meta`)."""
-    model = speaking(submission, draw)
+    """Logits and loss lie on the device of the tokens, and nothing is made or left elsewhere (tried on `meta`)."""
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
-    model.to(device="meta")
+    model = later_calls.moved(speaking(submission, draw), idx, targets)
     told = model.on("meta", idx, targets)
     logits = logits_of(told)
     on_meta(logits, logits.shape, "the logits")
@@ -447,7 +446,7 @@ def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
 
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission: Submission, draw: Draw) -> None:
-    """Tokens and targets stay as they were, and a second call depends on nothing but its own input."""
+    """Tokens and targets stay as they were, and a call depends on nothing but its own input and the weights."""
     looks(submission, draw, sizes=USUAL)
     states = [weights(draw, USUAL) for _ in range(2)]
     model, fresh, other = (build(submission, states[i], USUAL) for i in (0, 0, 1))
@@ -465,6 +464,14 @@ def test_again(submission: Submission, draw: Draw) -> None:
     close(second, first.double(), "the logits of the second call")
     close(later, right[0].double(), "the logits of a longer call, compared with those of a new model,")
     close(reloaded, right[1].double(), "the logits after new weights were loaded, compared with those of a new model,")
+    later_calls.nothing_is_kept(
+        lambda state: build(submission, state, USUAL),
+        lambda one, state: one.load(state, optional=optional(state)),
+        (states[0], states[1]),
+        ([idx], [targets]),
+        [idx[:, :1]],
+        lambda one, given: {"the logits": logits_of(one(*given))},
+    )
 
 
 @check("device", points=0)

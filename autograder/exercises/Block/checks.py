@@ -36,6 +36,7 @@ from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, StudentError, Submission
 from ...checks.steps import Weights
 from ...sandbox.inside import wire
+from ..families import later_calls
 from ..families.many_heads.checks import first_of
 from ..families.refusals import refusals
 from ..reference import modern as reference
@@ -344,10 +345,10 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 
 @check("device", points=0.25)
 def test_device(submission: Submission, draw: Draw) -> None:
-    """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
-    built = adding(submission, draw)
-    built.to(device="meta")
-    on_meta(output(partial(built.on, "meta"), tokens(draw, PLAIN)), (PLAIN.b, PLAIN.t, PLAIN.d))
+    """The output lies on the device of the input, and nothing is made or left elsewhere (tried on `meta`)."""
+    x = tokens(draw, PLAIN)
+    built = later_calls.moved(adding(submission, draw), x)
+    on_meta(output(partial(built.on, "meta"), x), (PLAIN.b, PLAIN.t, PLAIN.d))
 
 
 @check("arguments", points=0.25)
@@ -395,6 +396,14 @@ def test_again(submission: Submission, draw: Draw) -> None:
     for what, (_, given) in calls.items():
         shape(there[what], given.shape)
         close(back[what], there[what].double(), f"the output of a later call, for {what},")
+    later_calls.nothing_is_kept(
+        lambda weights: block(submission, weights, PLAIN),
+        load,
+        (state, new),
+        ([x], [tokens(draw, PLAIN)]),
+        [x[:, :1]],
+        lambda one, inputs: {"the output": output(one, *inputs)},
+    )
 
 
 @check("device", points=0)

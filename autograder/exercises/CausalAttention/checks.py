@@ -32,7 +32,8 @@ class TestCausalAttention(SingleCausalHeadChecks):
         ),
         "test_gradients": "Without padding, the input and each of the three matrices get their right gradients.",
         "test_again": (
-            "In eval mode nothing is dropped: a second call gives the same. Input and padding mask stay as they were."
+            "In eval mode nothing is dropped: a call depends on its own input, mask and weights. Input and padding"
+            " mask stay as they were."
         ),
     }
 

@@ -33,7 +33,7 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, StudentError, Submission
 from ...checks.steps import Weights
-from ..families import easy_cases
+from ..families import easy_cases, later_calls
 from ..families.in_parts import with_masks_if_needed
 from ..families.refusals import refusals
 from ..reference import co as reference
@@ -321,10 +321,9 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 
 @check("device", points=0.5)
 def test_device(submission: Submission, draw: Draw) -> None:
-    """Both streams lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
-    built = finding(submission, draw, AS_MANY)
-    built.to(device="meta")
+    """Both streams lie on the device of the inputs, and nothing is made or left elsewhere (tried on `meta`)."""
     v, q = inputs(draw, AS_MANY)
+    built = later_calls.moved(finding(submission, draw, AS_MANY), v, q)
     for hidden in ((), masks(draw, AS_MANY)):
         value = streams_of(built, v, q, *hidden, device="meta")
         for got, x, name in zip(value, (v, q), "vq", strict=True):
@@ -389,6 +388,13 @@ def test_again(submission: Submission, draw: Draw) -> None:
     for what, value in back.items():
         both_close(value, there[what], f" of a later call{what}, in eval mode,")
     both_close(after_all, there[""], " of a later call in eval mode")
+    later_calls.nothing_is_kept(
+        lambda state: module(submission, state, AS_MANY),
+        load,
+        (usual, others),
+        ((v, q), inputs(draw, AS_MANY)),
+        call=lambda one, given: dict(zip(("the new v", "the new q"), streams_of(one, *given), strict=True)),
+    )
 
 
 @check("device", points=0)

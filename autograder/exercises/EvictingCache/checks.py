@@ -29,7 +29,7 @@ from ...checks.api import (
 )
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, StudentError, Submission
-from ..families import digits, easy_cases, hidden
+from ..families import digits, easy_cases, hidden, later_calls
 from ..families.caches import found_in
 from ..families.many_heads.checks import first_of
 from ..families.refusals import ended
@@ -282,7 +282,8 @@ def test_keys_are_kept(submission: Submission, draw: Draw) -> None:
 
 @check("mode", points=0.25)
 def test_caches_are_apart(submission: Submission, draw: Draw) -> None:
-    """A cache is one layer's and one batch's: what goes into another, or into a module without one, changes nothing."""
+    """A cache is one layer's and one batch's: what goes into another, or into a module without
+    one, changes nothing. Nor are weights of earlier calls used."""
     goes_on(submission, draw)
     state = weights(draw)
     module, texts = build(submission, state), (draw.normal(B, 6, D), draw.normal(B + 1, 6, D))
@@ -293,6 +294,16 @@ def test_caches_are_apart(submission: Submission, draw: Draw) -> None:
             whole(submission, module, x)
     for x, part, output in got:
         close(output, right(x, state)[:, part], "the output for one of two texts, each with its cache,")
+    (x, _), other = texts, draw.normal(B, 6, D)
+    later_calls.nothing_is_kept(
+        partial(build, submission),
+        Proxy.load,
+        (state, weights(draw)),
+        ([x], [other]),
+        call=lambda one, given: {
+            "the output": torch.cat([tensor(y) for y in read(one, given[0], new_cache(submission, 1, ROOM), (5, 1))], 1)
+        },
+    )
 
 
 @check("shape", points=0.25)
@@ -329,10 +340,11 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 
 @check("device", points=0.25)
 def test_device(submission: Submission, draw: Draw) -> None:
-    """With a cache too, the output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
+    """With a cache too, the output is on the input's device; nothing is made or left elsewhere (tried on `meta`)."""
     goes_on(submission, draw)
-    module = build(submission, weights(draw), rope_base=BASE).to(device="meta")
-    got = read(module, draw.normal(B, T, D), new_cache(submission), (5, 1, 1, 1, 1), "meta")
+    x = draw.normal(B, T, D)
+    module = later_calls.moved(build(submission, weights(draw), rope_base=BASE), x)
+    got = read(module, x, new_cache(submission), (5, 1, 1, 1, 1), "meta")
     for output, length in zip(got, (5, 1, 1, 1, 1), strict=True):
         on_meta(output, (B, length, D))
 

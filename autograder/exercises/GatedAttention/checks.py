@@ -27,7 +27,7 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, Submission
 from ...checks.steps import Weights
-from ..families import digits, easy_cases, hidden
+from ..families import digits, easy_cases, hidden, later_calls
 from ..reference import qkv
 from ..reference.gated import gated_attention as right
 
@@ -214,10 +214,10 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 
 @check("device", points=0.125)
 def test_device(submission: Submission, draw: Draw) -> None:
-    """The output is on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
+    """The output is on the device of the input, and nothing is made or left elsewhere (tried on `meta`)."""
     attends(submission, draw)
-    module = build(submission, weights(draw)).to(device="meta")
-    on_meta(module.on("meta", draw.normal(B, T, D)), (B, T, D))
+    x = draw.normal(B, T, D)
+    on_meta(later_calls.moved(build(submission, weights(draw)), x).on("meta", x), (B, T, D))
 
 
 @check("arguments", points=0.125)
@@ -228,11 +228,13 @@ def test_arguments(submission: Submission, draw: Draw) -> None:
 
 
 @check("mode", points=0.125, witnessed=True)
-def test_input_stays(submission: Submission, draw: Draw) -> None:
-    """The input stays as it was."""
+def test_again(submission: Submission, draw: Draw) -> None:
+    """The input stays as it was, and a call depends on nothing but its own input and the weights of that moment."""
     attends(submission, draw)
-    build(submission, weights(draw))(draw.normal(B, T, D))
+    states, x, other = (weights(draw), weights(draw)), draw.normal(B, T, D), draw.normal(B, T, D)
+    build(submission, states[0])(x)
     unchanged(submission)
+    later_calls.nothing_is_kept(lambda state: build(submission, state), Proxy.load, states, ([x], [other]), [x[:, :1]])
 
 
 @check("device", points=0)

@@ -14,6 +14,7 @@ import torch
 from ...checks.api import Draw, check, close, gradient, on_meta, parameters, reacts, refuses, shape, tensor
 from ...checks.proxies import Proxy, StudentError, Submission
 from ...checks.steps import Weights
+from ..families import later_calls
 from ..families.many_heads import checks
 from ..families.many_heads.checks import CausalHeadChecks, plain, tokens, weights
 from ..reference import heads as multi_head
@@ -269,13 +270,13 @@ class TestGroupedQueryAttention(CausalHeadChecks):
 
     @check("device", points=0.25)
     def test_device(self, submission: Submission, draw: Draw) -> None:
-        """The output lies on the device of the input, and nothing is made elsewhere, also where heads are rotated
-        (tried on `meta`)."""
+        """The output lies on the device of the input, and nothing is made or left elsewhere, also where heads are
+        rotated (tried on `meta`)."""
         super().test_device(submission, draw)
         sizes = replace(OWN, rope_base=100.0, qk_norm=True)
-        built = module(submission, named(draw, sizes, state=plain(draw, sizes)), sizes)
-        built.to(device="meta")
-        on_meta(self.output(partial(built.on, "meta"), tokens(draw, sizes)), (sizes.b, sizes.n, sizes.d_out))
+        x = tokens(draw, sizes)
+        built = later_calls.moved(module(submission, named(draw, sizes, state=plain(draw, sizes)), sizes), x)
+        on_meta(self.output(partial(built.on, "meta"), x), (sizes.b, sizes.n, sizes.d_out))
 
     @check("arguments", points=0.25)
     def test_heads_that_do_not_divide(self, submission: Submission, draw: Draw) -> None:

@@ -31,7 +31,7 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, StudentError, Submission
 from ...checks.steps import Weights
-from ..families import digits, easy_cases, hidden
+from ..families import digits, easy_cases, hidden, later_calls
 from ..families.caches import found_in
 from ..families.many_heads.checks import first_of
 from ..reference import cached, modern, qkv
@@ -492,10 +492,10 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 
 @check("device", points=0.5)
 def test_device(submission: Submission, draw: Draw) -> None:
-    """With a cache too, the output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
+    """With a cache too, the output is on the input's device; nothing is made or left elsewhere (tried on `meta`)."""
     goes_on(submission, draw)
-    module, cache = build(submission, weights(draw), rope_base=BASE).to(device="meta"), submission.build("KVCache")
-    x = draw.normal(B, T, D)
+    x, cache = draw.normal(B, T, D), submission.build("KVCache")
+    module = later_calls.moved(build(submission, weights(draw), rope_base=BASE), x)
     got = [first_of(module.on("meta", part, cache)) for part in x.split(PARTS, dim=1)]
     for output, length in zip(got, PARTS, strict=True):
         on_meta(output, (B, length, D))
@@ -535,7 +535,7 @@ def test_what_the_cache_holds(submission: Submission, draw: Draw) -> None:
 
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission: Submission, draw: Draw) -> None:
-    """The input stays as it was, and a second text with a new cache gets the same as the first."""
+    """The input stays as it was, and with a new cache nothing of an earlier text or of earlier weights counts."""
     goes_on(submission, draw)
     module, x, outputs = build(submission, weights(draw)), draw.normal(B, T, D), []
     for _ in range(2):
@@ -545,6 +545,19 @@ def test_again(submission: Submission, draw: Draw) -> None:
             unchanged(submission)
     for first, second in zip(outputs[: len(PARTS)], outputs[len(PARTS) :], strict=True):
         close(second, first.double(), "the output for the second text")
+    later_calls.nothing_is_kept(
+        partial(build, submission),
+        Proxy.load,
+        (weights(draw), weights(draw)),
+        ([x], [draw.normal(B, T, D)]),
+        [x[:, :3]],
+        lambda one, given: read_in_two(submission, one, *given),
+    )
+
+
+def read_in_two(submission: Submission, module: Proxy, x: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The output for tokens that come in two parts, the last one alone, with a new cache."""
+    return {"the output": torch.cat([tensor(y) for y in in_parts(submission, module, x, (x.shape[1] - 1, 1))], dim=1)}
 
 
 @check("device", points=0)

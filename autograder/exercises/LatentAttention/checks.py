@@ -5,6 +5,7 @@ makes neither keys nor values is told by numbers: where these would be infinite,
 right result is finite all the same (`infinite_keys`, `infinite_values`).
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,7 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, Submission
 from ...checks.steps import Weights
-from ..families import digits, easy_cases, hidden
+from ..families import digits, easy_cases, hidden, later_calls
 from ..reference import long, qkv
 
 METHODS = ("absorbed",)
@@ -378,11 +379,13 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 
 @check("device", points=0.125)
 def test_device(submission: Submission, draw: Draw) -> None:
-    """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`), in both forms."""
+    """The output lies on the device of the input, and nothing is made or left elsewhere (tried on `meta`), in both
+    forms."""
     for form in FORMS:
         finding(submission, draw, form)
-        module = USUAL.build(submission).to(device="meta")
-        on_meta(form_of(module, form).on("meta", draw.normal(B, T, USUAL.d_model)), (B, T, USUAL.d_model))
+        module, x = USUAL.build(submission), draw.normal(B, T, USUAL.d_model)
+        later_calls.moved(module, x, form="" if form == "forward" else form)
+        on_meta(form_of(module, form).on("meta", x), (B, T, USUAL.d_model))
 
 
 @check("arguments", points=0.125)
@@ -397,7 +400,7 @@ def test_wrong_rank(submission: Submission, draw: Draw) -> None:
 
 @check("mode", points=0.125, witnessed=True)
 def test_again(submission: Submission, draw: Draw) -> None:
-    """The input stays as it was, a second call gives the same, and weights loaded in between take effect."""
+    """The input stays as it was, a second call gives the same, and changes of weights in between take effect."""
     first, second, x = weights(draw, USUAL), weights(draw, USUAL), draw.normal(B, T, USUAL.d_model)
     module = module_of(submission, USUAL, first)
     for form in FORMS:
@@ -409,6 +412,14 @@ def test_again(submission: Submission, draw: Draw) -> None:
         close(call(x), one.detach().double(), f"what the second call of `{form}` returns")
         module.load(second)
         close(call(x), right(x, second, USUAL), f"the output of `{form}` with other weights")
+        later_calls.nothing_is_kept(
+            functools.partial(module_of, submission, USUAL),
+            Proxy.load,
+            (first, second),
+            ([x], [draw.normal(B, T, USUAL.d_model)]),
+            [x[:, :1]],
+            form="" if form == "forward" else form,
+        )
 
 
 @check("device", points=0)

@@ -24,7 +24,7 @@ from ...checks.api import (
 )
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, Submission
-from ..families import digits
+from ..families import digits, later_calls
 from ..reference import modern, qkv
 
 B, T, D = 2, 5, 6
@@ -175,14 +175,15 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 
 @check("device", points=0.25)
 def test_device(submission: Submission, draw: Draw) -> None:
-    """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
+    """The output lies on the device of the input, and nothing is made or left elsewhere (tried on `meta`)."""
     brings_to_one_size(submission, draw)
-    on_meta(unweighted(submission).to(device="meta").on("meta", token(draw)), (1, 1, D))
+    x = token(draw)
+    on_meta(later_calls.moved(unweighted(submission), x).on("meta", x), (1, 1, D))
 
 
 @check("mode", points=0.25, witnessed=True)
 def test_again(submission: Submission, draw: Draw) -> None:
-    """The input stays as it was, and a second call depends on nothing but its own input."""
+    """The input stays as it was, and a call depends on nothing but its own input and the weight of that moment."""
     brings_to_one_size(submission, draw)
     module, x, other = unweighted(submission), token(draw), token(draw, 5.0)
     first = module(x)
@@ -192,6 +193,12 @@ def test_again(submission: Submission, draw: Draw) -> None:
         shape(got, (1, 1, D))
     close(again, first.double(), "the output of the second call")
     close(later, alone.double(), "the output for another token")
+    later_calls.nothing_is_kept(
+        lambda state: norm(submission, state["weight"]),
+        Proxy.load,
+        ({"weight": draw.normal(D)}, {"weight": draw.normal(D)}),
+        ([x], [other]),
+    )
 
 
 @check("device", points=0)

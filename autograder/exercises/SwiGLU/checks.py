@@ -26,7 +26,7 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, Submission
 from ...checks.steps import Weights
-from ..families import digits
+from ..families import digits, later_calls
 from ..reference import modern, qkv
 
 B, T, D, HIDDEN = 2, 5, 4, 6
@@ -196,15 +196,15 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 
 @check("device", points=0.25)
 def test_device(submission: Submission, draw: Draw) -> None:
-    """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
+    """The output lies on the device of the input, and nothing is made or left elsewhere (tried on `meta`)."""
     passes_on(submission, draw)
-    module = network(submission, opened(draw)).to(device="meta")
-    on_meta(module.on("meta", tokens(draw, B, T)), (B, T, D))
+    x = tokens(draw, B, T)
+    on_meta(later_calls.moved(network(submission, opened(draw)), x).on("meta", x), (B, T, D))
 
 
 @check("mode", points=0.25, witnessed=True)
 def test_again(submission: Submission, draw: Draw) -> None:
-    """The input stays as it was, and a second call gives the same, in train mode as in eval mode."""
+    """The input stays as it was, and in either mode a call depends on nothing but its own input and the weights."""
     passes_on(submission, draw)
     module, x = network(submission, opened(draw)), tokens(draw, B, T)
     first = module(x)
@@ -215,6 +215,10 @@ def test_again(submission: Submission, draw: Draw) -> None:
     shape(first, (B, T, D))
     for got, when in ((again, "of the second call"), (trained, "in train mode")):
         close(got, first.double(), f"the output {when}")
+    states, other = (opened(draw), opened(draw)), tokens(draw, B, T)
+    later_calls.nothing_is_kept(
+        lambda state: network(submission, state), Proxy.load, states, ([x], [other]), [x[:, :1]]
+    )
 
 
 @check("device", points=0)

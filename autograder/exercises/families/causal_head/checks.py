@@ -33,7 +33,7 @@ from ....checks.gates import easy_case
 from ....checks.proxies import Proxy, StudentError, Submission
 from ....checks.steps import Weights
 from ...reference import causal, qkv
-from .. import digits, easy_cases, hidden
+from .. import digits, easy_cases, hidden, later_calls
 from ..single_head.checks import D_OUT, EXACT, MANY, WIDE, N, output_of
 
 B = 2
@@ -366,8 +366,8 @@ class SingleCausalHeadChecks:
     @roomy
     def test_device(self, submission: Submission, draw: Draw) -> None:
         """The output lies on the device of the input, and nothing is made or left elsewhere (tried on `meta`)."""
-        module = self.looking(submission, draw).to(device="meta")
-        on_a_device = functools.partial(module.on, "meta")
+        module = self.looking(submission, draw)
+        on_a_device = functools.partial(later_calls.moved(module, self.tokens(draw)).on, "meta")
         outputs = [self.get(on_a_device, self.tokens(draw))]
         outputs += [self.get(on_a_device, self.tokens(draw), mask) for mask in self.masks[:1]]
         for got in outputs:
@@ -406,7 +406,7 @@ class SingleCausalHeadChecks:
     @check("mode", points=0.5, witnessed=True)
     @roomy
     def test_again(self, submission: Submission, draw: Draw) -> None:
-        """In eval mode nothing is dropped: a second call gives the same. The input stays as it was."""
+        """In eval mode nothing is dropped: a call depends on its input and the weights. The input stays as it was."""
         module = self.looking(submission, draw, dropout=0.5)
         x, other, state = self.tokens(draw), self.tokens(draw, B + 1), self.weights(draw)
         first = self.get(module, x)
@@ -426,6 +426,13 @@ class SingleCausalHeadChecks:
         close(relearned, afresh, "the output after a call with other weights")
         for after_another, alone in masked:
             close(after_another, alone, "the output with a mask after a call with another one")
+        states, x, other = (self.weights(draw), self.weights(draw)), self.tokens(draw), self.tokens(draw)
+
+        def call(module: Proxy, given: later_calls.Inputs) -> dict[str, Any]:
+            return {"the output": self.get(module, *given)}
+
+        new = functools.partial(self.head, submission)
+        later_calls.nothing_is_kept(new, self.load, states, ([x], [other]), [x[:, :1]], call)
 
     @check("device", points=0)
     def test_cuda(self, submission: Submission, draw: Draw) -> None:

@@ -40,7 +40,7 @@ from ....checks.gates import easy_case
 from ....checks.proxies import Gradients, Proxy, StudentError, Submission
 from ....checks.steps import Weights
 from ...reference import qkv
-from .. import easy_cases
+from .. import easy_cases, later_calls
 from ..in_parts import with_masks_if_needed
 from ..refusals import refusals
 
@@ -516,10 +516,10 @@ class TwoMapChecks:
 
     @check("device", points=0.5)
     def test_device(self, submission: Submission, draw: Draw) -> None:
-        """The outputs lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
+        """The outputs lie on the device of the inputs, and nothing is made or left elsewhere (tried on `meta`)."""
         module, sizes = self.pooling(submission, draw)
         v, q = pair_of_inputs(draw, sizes)
-        got = arranged(called(module.to(device="meta"), v, q, device="meta"), v, q)
+        got = arranged(called(later_calls.moved(module, v, q), v, q, device="meta"), v, q)
         for name, size in shapes_of(sizes).items():
             on_meta(got[name], size, f"`{name}`")
 
@@ -666,6 +666,13 @@ class TwoMapChecks:
             for what, got in back.items():
                 close(got[name], there[what][name].double(), f"`{name}` of a later call{what}, in eval mode,")
             close(after_all[name], there[""][name].double(), f"`{name}` of a later call in eval mode")
+        later_calls.nothing_is_kept(
+            lambda state: layout.module(submission, state),
+            lambda module, state: module.load(state, layout.optional),
+            (usual, others),
+            (given, calls[" with other inputs"][1]),
+            call=lambda one, inputs: arranged(called(one, *inputs), *inputs),
+        )
 
     @check("device", points=0)
     def test_cuda(self, submission: Submission, draw: Draw) -> None:

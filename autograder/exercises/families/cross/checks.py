@@ -32,7 +32,7 @@ from ....checks.proxies import Proxy, Submission
 from ....checks.steps import Weights
 from ...reference import heads as reference
 from ...reference import qkv
-from .. import digits, easy_cases
+from .. import digits, easy_cases, later_calls
 from ..in_parts import with_masks_if_needed
 from ..many_heads import checks
 from ..many_heads.checks import PARTS, parameters_of
@@ -399,13 +399,12 @@ class CrossChecks:
 
     @check("device", points=0.5)
     def test_device(self, submission: Submission, draw: Draw) -> None:
-        """The output lies on the device of the inputs, and nothing is made elsewhere (tried on `meta`, with a
-        mask too)."""
+        """The output lies on the device of the inputs, and nothing is made or left elsewhere (tried on `meta`,
+        with a mask too)."""
         self.looks_up(submission, draw)
         layout, sizes = self.layout, self.layout.square
-        module = layout.module(submission, checks.plain(draw, sizes), sizes)
-        module.to(device="meta")
         given, mask = both(draw, sizes), draw.mask(sizes.b, sizes.s)
+        module = later_calls.moved(layout.module(submission, checks.plain(draw, sizes), sizes), *given)
         for got in (output_of(module, *given, device="meta"), output_of(module, *given, mask, device="meta")):
             on_meta(got, (sizes.b, sizes.n, sizes.d_out))
 
@@ -484,6 +483,15 @@ class CrossChecks:
         for what, got in back.items():
             close(got, there[what].double(), f"the output of a later call{what}, in eval mode,")
         close(after_all, there[""].double(), "the output of a later call in eval mode")
+        (x, context), other = given, both(draw, sizes)
+        later_calls.nothing_is_kept(
+            lambda state: layout.module(submission, state, sizes),
+            lambda module, state: layout.load(module, state, sizes),
+            (usual, others),
+            (given, other),
+            (x[:, :1], context),
+            lambda module, inputs: {"the output": output_of(module, inputs[0], inputs[1])},
+        )
 
     @check("device", points=0)
     def test_cuda(self, submission: Submission, draw: Draw) -> None:

@@ -41,7 +41,7 @@ from ....checks.proxies import Proxy, StudentError, Submission
 from ....checks.steps import Weights
 from ...reference import heads as reference
 from ...reference import qkv
-from .. import digits, easy_cases
+from .. import digits, easy_cases, later_calls
 
 PARTS = reference.PARTS
 FINE = 1e-10  # of float64, which a constant of 1e-9 in a denominator exceeds
@@ -417,10 +417,10 @@ class HeadChecks:
 
     @check("device", points=0.5)
     def test_device(self, submission: Submission, draw: Draw) -> None:
-        """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
+        """The output lies on the device of the input, and nothing is made or left elsewhere (tried on `meta`)."""
         module, sizes = self.averages(submission, draw), self.layout.plain_sizes
-        module.to(device="meta")
-        got = self.output(partial(module.on, "meta"), tokens(draw, sizes))
+        x = tokens(draw, sizes)
+        got = self.output(partial(later_calls.moved(module, x).on, "meta"), x)
         on_meta(got, (sizes.b, sizes.n, sizes.d_out))
 
     @check("arguments", points=0.5)
@@ -472,6 +472,15 @@ class HeadChecks:
             shape(there[what], (*given.shape[:2], sizes.d_out))
         for what, got in back.items():
             close(got, there[what].double(), f"the output of a later call, for {what},")
+        other = tokens(draw, sizes)
+        later_calls.nothing_is_kept(
+            lambda state: self.module(submission, state, sizes),
+            lambda module, state: layout.load(module, state, sizes),
+            (state, new),
+            ([x], [other]),
+            [x[:, :1]],
+            lambda module, given: {"the output": self.output(module, *given)},
+        )
 
     @check("device", points=0)
     def test_cuda(self, submission: Submission, draw: Draw) -> None:

@@ -29,7 +29,7 @@ from ....checks.api import (
 from ....checks.gates import easy_case
 from ....checks.proxies import Proxy, Submission
 from ...reference import plain, qkv
-from .. import digits, easy_cases
+from .. import digits, easy_cases, later_calls
 from ..in_parts import Way, batches_of_one, first_right
 
 N, D = 5, 3  # tokens and features; different from each other and from a batch of 2
@@ -222,13 +222,16 @@ class ParameterFreeChecks:
     def test_again(self, submission: Submission, draw: Draw) -> None:
         """The input stays as it was, and a second call depends on nothing but its own input."""
         attend = self.averages(submission, draw)
-        x, other = self.normal(draw), self.normal(draw, N + 2, D + 1)
+        x, another, other = self.normal(draw), self.normal(draw), self.normal(draw, N + 2, D + 1)
         first = attend(x)
         unchanged(submission)
         longer, second = attend(other), attend(x)
         close(second, first.double(), "the output of the second call")
         anew = replace(attend, proxy=self.attend(submission))
         close(longer, anew(other).double(), "the output for longer sequences of wider tokens")
+        quiet = replace(attend, proxy=attend.proxy.quiet())
+        quiet(x)  # of which nothing may be kept either
+        close(quiet(another), anew(another).double(), f"the output of {later_calls.QUIET}, with another input,")
 
     @check("device", points=0)
     def test_cuda(self, submission: Submission, draw: Draw) -> None:

@@ -30,7 +30,7 @@ from ....checks.gates import easy_case
 from ....checks.proxies import Proxy, StudentError, Submission
 from ....checks.steps import Weights
 from ...reference import qkv
-from .. import digits, easy_cases
+from .. import digits, easy_cases, later_calls
 
 N, D_OUT = 5, 7  # not 4, whose root is also its half: 2 / √4 would be no scale at all, and 1 / (2 * √4) one by 4
 MANY, WIDE = 70, 33  # tokens and features of a larger input
@@ -230,9 +230,9 @@ class SingleHeadChecks:
     @check("device", points=0.5)
     @or_unbatched
     def test_device(self, submission: Submission, draw: Draw) -> None:
-        """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
+        """The output lies on the device of the input, and nothing is made or left elsewhere (tried on `meta`)."""
         module, x = self.averages(submission, draw), self.tokens(draw, D_OUT)
-        on_meta(output_of(module.to(device="meta").on("meta", x)), x.shape)
+        on_meta(output_of(later_calls.moved(module, x).on("meta", x)), x.shape)
 
     @check("mode", points=0.5, witnessed=True)
     @or_unbatched
@@ -255,6 +255,18 @@ class SingleHeadChecks:
         close(second, first, "the output of the second call")
         close(longer, longer_afresh, f"the output for {what}, after another call,")
         close(relearned, afresh, "the output in eval mode, after a call with other weights,")
+        self.keeps_nothing(submission, draw)
+
+    def keeps_nothing(self, submission: Submission, draw: Draw) -> None:
+        """Raises CheckFailed unless later calls are those of a new module, also without gradients."""
+        states = self.weights(draw, D_OUT), self.weights(draw, D_OUT)
+        x, other = self.tokens(draw, D_OUT), self.tokens(draw, D_OUT)
+
+        def call(module: Proxy, given: later_calls.Inputs) -> dict[str, Any]:
+            return {"the output": output_of(module(*given))}
+
+        new = functools.partial(self.head, submission)
+        later_calls.nothing_is_kept(new, self.load, states, ([x], [other]), [x[..., :1, :]], call)
 
     @check("device", points=0)
     def test_cuda(self, submission: Submission, draw: Draw) -> None:
