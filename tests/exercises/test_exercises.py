@@ -58,6 +58,26 @@ def test_two_mistakes_in_one_submission_are_both_named(graders):
     assert [d.id for d in diagnose(run, graders)] == ["inputs-as-values", "rank-not-checked"]
 
 
+@pytest.mark.parametrize(
+    ("shift", "left"),
+    [
+        ("", 3),
+        (" - scores.mean(dim, keepdim=True)", 3),
+        (" - scores.amax(dim, keepdim=True)", 6),
+        (" - scores.max()", 4.5),
+    ],
+)
+def test_the_one_idea_of_softmax_is_half_of_its_points(graders, diagnostician, shift, left):
+    """Full marks less the prices of what is named, or the points of the checks that pass, if these are more."""
+    powers = f"    powers = torch.exp(scores{shift})\n"
+    text = f"def softmax(scores, dim=-1):\n{powers}    return powers / powers.sum(dim, keepdim=True)\n"
+    values = {"torch": torch}
+    exec(text, values)
+    run = graders.run("softmax", Local(values, text), SEED)
+    by_checks, named = score(run), diagnostician.diagnose(run) if run.failed() else []
+    assert max(by_checks, 6 * (1 - sum(one.price for one in named))) == left
+
+
 @pytest.mark.slow("it searches through all pairs")
 def test_a_mistake_that_nobody_has_named_is_not_named(graders):
     def attention(query, key, value, mask=None):

@@ -92,14 +92,14 @@ def looks_like_a_softmax(got: torch.Tensor, scores: torch.Tensor, high: torch.Te
         raise CheckFailed("Scores far below others do not get weights that are above 0, and below those of the others.")
 
 
-@check("values", points=0.5)
+@check("values", points=0.25)
 def test_last_dimension(submission: Submission, draw: Draw) -> None:
     """Without `dim`, the weights along the last dimension are exp(score) divided by the sum of all of them."""
     scores = draw.normal(B, T, S)
     close(submission.function("softmax")(scores), plain.softmax(scores), "the weights")
 
 
-@check("shape", points=1)
+@check("shape", points=0.5)
 def test_any_dimension(submission: Submission, draw: Draw) -> None:
     """`dim`, by position or by name, says along which dimension weights sum to 1, for scores of any shape."""
     softmax = submission.function("softmax")
@@ -112,7 +112,7 @@ def test_any_dimension(submission: Submission, draw: Draw) -> None:
         close(weights, plain.softmax(scores, dim), f"the weights for shape {tuple(scores.shape)} with dim={dim}")
 
 
-@check("numerics", points=0.5)
+@check("numerics", points=1.5)
 def test_large_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity, and the right weights."""
     right_at(submission, draw, [moderate(draw), extreme(draw, T, S), -HUGE + draw.normal(B, S)])
@@ -124,7 +124,7 @@ def moderate(draw: Draw) -> torch.Tensor:
     return torch.stack([easy_cases.shuffled(draw, torch.tensor(row)) for row in rows]) + draw.normal(4, S)
 
 
-@check("numerics", points=0.5)
+@check("numerics", points=1.5)
 def test_large_scores_beside_mild_ones(submission: Submission, draw: Draw) -> None:
     """Slices of very different size side by side all get the right weights: around 10,000, around 0, around -10,000."""
     scores = draw.normal(4, S)
@@ -155,7 +155,7 @@ def with_holes(draw: Draw, **how: Any) -> tuple[torch.Tensor, torch.Tensor]:
     return draw.normal(B * T, S, **how).masked_fill(holes, -INF), holes
 
 
-@check("masking", points=0.5)
+@check("masking", points=0.25)
 def test_minus_infinity(submission: Submission, draw: Draw) -> None:
     """A score of -inf gets a weight of exactly 0, and the others share everything, in half precision as well."""
     weigh = weighing(submission, draw)
@@ -167,7 +167,7 @@ def test_minus_infinity(submission: Submission, draw: Draw) -> None:
         raise CheckFailed("The weights of scores of -inf are tiny, but not 0.")
 
 
-@check("gradients", points=0.5)
+@check("gradients", points=0.25)
 def test_gradients(submission: Submission, draw: Draw) -> None:
     """The weights pass the right gradients back to the scores, also where some are -inf (0 at those)."""
     some, _ = with_holes(draw)
@@ -182,7 +182,7 @@ def right_gradients(submission: Submission, draw: Draw, scores: torch.Tensor) ->
     gradient(weigh.gradient(scores, upstream), right[0], "the scores")
 
 
-@check("numerics", points=0.5)
+@check("numerics", points=0.25)
 def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
     weigh = weighing(submission, draw)
@@ -197,13 +197,13 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
         close(weights, plain.softmax(scores), "the weights", dtype=scores.dtype)
 
 
-@check("device", points=0.5)
+@check("device", points=0.25)
 def test_device(submission: Submission, draw: Draw) -> None:
     """The weights lie on the device of the scores, and nothing is made elsewhere (tried on `meta`)."""
     on_meta(weighing(submission, draw).on("meta", draw.normal(T, S)), (T, S), "the weights")
 
 
-@check("mode", points=0.5, witnessed=True)
+@check("mode", points=0.25, witnessed=True)
 def test_again(submission: Submission, draw: Draw) -> None:
     """The scores stay as they were, and a second call with the same gives the same."""
     weigh, scores = weighing(submission, draw), draw.normal(T, S)

@@ -19,6 +19,8 @@ BANK = Bank(
 )
 mistake = BANK.mistake
 
+NO_SHIFT = 0.5  # of the points: what has the formula right and lacks the one idea of this exercise
+
 # --- the shift ------------------------------------------------------------------------------------
 
 BANK.rewritten(
@@ -42,6 +44,7 @@ mistake(
     "exp-without-max",
     "The exponentials overflow for large scores and vanish for very negative ones: subtract each slice's largest score"
     " before `exp`.",
+    price=NO_SHIFT,
     POWERS="powers = torch.exp(scores)",
     # unlike the textbook formula, which gives 0 / 0; written as no student would, or this line would be pointed to
     WEIGHTS="powers / torch.where(total == 0, torch.ones_like(total), total)",
@@ -50,6 +53,7 @@ mistake(
     "one-max-for-all-slices",
     "The largest score of the whole tensor is subtracted before `exp`, so the exponentials of milder slices vanish:"
     " subtract each slice's own largest score.",
+    price=NO_SHIFT / 2,  # scores of one size survive
     LARGEST="scores.max()",
 )
 BANK.variant(
@@ -60,11 +64,13 @@ BANK.variant(
 mistake(
     "mean-subtracted",
     says("mean-subtracted"),
+    price=NO_SHIFT,
     LARGEST="scores.mean(dim=dim, keepdim=True)",
 )
 mistake(
     "min-subtracted",
     "The smallest score is subtracted before `exp`, which makes the others larger still: subtract the largest.",
+    price=NO_SHIFT,
     LARGEST="scores.amin(dim=dim, keepdim=True)",
 )
 mistake(
@@ -76,18 +82,21 @@ mistake(
     "scores-clamped",
     "The scores are cut off at ±80 to keep `exp` in its range, so that large ones become equal: subtract each slice's"
     " largest score instead.",
+    price=NO_SHIFT,
     POWERS="powers = torch.exp(scores.clamp(-80, 80))",
 )
 mistake(
     "sum-subtracted",
     "The sum of a slice is subtracted before `exp`, which can make all scores very low or very high: subtract its"
     " largest score.",
+    price=NO_SHIFT,
     LARGEST="scores.sum(dim=dim, keepdim=True)",
 )
 mistake(
     "largest-size-subtracted",
     "The largest score without its sign is subtracted before `exp`, so very negative scores become lower still and all"
     " vanish: subtract the largest score as it is.",
+    price=NO_SHIFT,
     LARGEST="scores.abs().amax(dim=dim, keepdim=True)",
 )
 mistake(
