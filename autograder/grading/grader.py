@@ -311,7 +311,9 @@ class Grader:
             workspace.begin_exercise(exercise.name)
             kind = workspace.kind_of(exercise.name)
             if kind == "missing":
-                return without(*workspace.why_missing(exercise.name))
+                outcome, _ = without(*workspace.why_missing(exercise.name))
+                outcome.not_started = workspace.is_untouched(exercise.name)  # an original may stop before it defines it
+                return outcome, None
             if kind == "other":
                 return without("error", f"`{exercise.name}` should be a function or class, but it is something else.")
             with workspace.watched(f"{CHECKS}`{exercise.name}`"):

@@ -63,6 +63,30 @@ def test_a_test_that_forgives_next_to_nothing_near_0_does_not_pass(exercise):
     assert "in another style" in str(visible.objection(exercise, of.around, of.right.replace(", atol=1e-4", "")))
 
 
+# exercises that are a test, each with the one that it tests
+TESTS = {"check_attention": "attention", "check_causal": "CausalAttention", "check_heads": "MultiHeadAttention"}
+TESTS |= {"check_cross": "CrossAttention"}
+
+
+@pytest.mark.parametrize("exercise", ["check_softmax", *TESTS])
+def test_a_test_that_is_not_written_yet_is_told_from_one_that_refuses_what_is_right(exercise):
+    head, of = f"def {exercise}(candidate):\n    ", bank(exercise)
+    assert isinstance(visible.objection(exercise, of.around, f"{head}raise NotImplementedError()"), NotImplementedError)
+    for refuses, why in (("assert False", "no message"), ("assert False, 'too large'", "too large")):
+        refused = visible.objection(exercise, of.around, f"{head}{refuses}")
+        assert isinstance(refused, AssertionError) and str(refused).endswith(f" is refused: AssertionError: {why}")
+    assert "is let through" in str(visible.objection(exercise, of.around, f"{head}return"))
+
+
+@pytest.mark.parametrize(("exercise", "tested"), TESTS.items())
+def test_what_a_test_is_for_is_named_where_it_is_not_written_yet(exercise, tested):
+    """A right test of an answer that is a stub: nothing is refused, since there is nothing to be tested."""
+    stub = f"def {tested}(*_, **__):\n    raise NotImplementedError()"
+    if tested != "attention":
+        stub = f"class {tested}(nn.Module):\n    def __init__(self, *_, **__):\n        raise NotImplementedError()"
+    assert isinstance(visible.objection(exercise, stub, bank(exercise).right), NotImplementedError)
+
+
 class InFloat32(ast.NodeTransformer):
     """Takes the roots of numbers as beginners do, `torch.sqrt(torch.tensor(d))`, with the few digits of float32."""
 

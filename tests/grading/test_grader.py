@@ -86,6 +86,20 @@ def test_an_answer_beside_the_released_stub_is_told_which_one_counts(grader, rel
     assert f"as {counts} defines it, and that is not written yet: move your code from {written} there" in named.message
 
 
+@pytest.mark.parametrize("touched", [False, True])
+def test_an_original_that_stops_before_it_is_defined_is_not_started_until_it_is_written_on(grader, tmp_path, touched):
+    """As published, `SelfAttentionWide` stops at its `class` line; so does what a student has begun to change in it."""
+    name = "04_multi_head_attention"
+    notebook = load(ROOT / "release" / name / f"{name}.ipynb")
+    if touched:
+        cell = cell_of(notebook, "SelfAttentionWide-solution")
+        cell["source"] = "".join(cell["source"]).replace("super", "super  # it is called")
+    graded = grader.grade_file(hand_in(notebook, tmp_path, f"{name}.ipynb"), "SelfAttentionWide")
+    (outcome,) = graded.verdict.exercises
+    assert outcome.score == 0 and outcome.status == "error" and "AttributeError" in outcome.message
+    assert outcome.not_started is not touched
+
+
 LESSON = "03_causal_attention"
 INVERTED = "def causal_mask(t, device=None):\n    return torch.ones(t, t, dtype=torch.bool, device=device).triu(1)\n"
 SPY = """def masked_weights(query, key):

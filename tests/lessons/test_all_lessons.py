@@ -289,3 +289,66 @@ def test_who_reads_the_number_of_a_notebook_reads_what_it_is(name):
     before, found, after = texts(name)["credits"].partition(HAVE_NO_NAMES)
     assert not re.search(r"(?<![,.\d])00[0-4]\b", before)
     assert not found or re.match(r"00[0-4] \w+ \w+", after)
+
+
+def numbers_drawn(*rows):
+    """What the cells of a map say, row by row."""
+    import matplotlib.pyplot as plt
+
+    values = {}
+    exec(texts(NAMES[0])["drawing"], values)
+    _, ax = plt.subplots()
+    values["show_weights"](torch.tensor(rows), ["row"] * len(rows), columns=["column"] * len(rows[0]), ax=ax)
+    said = {(round(text.get_position()[1]), round(text.get_position()[0])): text.get_text() for text in ax.texts}
+    plt.close()
+    return [[said.get((row, column), "") for column in range(len(rows[0]))] for row in range(len(rows))]
+
+
+def test_a_cell_of_a_map_is_blank_where_it_is_exactly_0_and_nowhere_else():
+    hidden = torch.tensor([[0.3, 0.1], [0.2, 0.4]]).masked_fill(
+        torch.tensor([[False, True], [False, False]]), -torch.inf
+    )
+    assert numbers_drawn(*hidden.softmax(dim=1).tolist()) == [["1.00", ""], [".45", ".55"]]
+    assert numbers_drawn([1e-4, 0.0, -0.0], [-1e-4, 1e-30, 0.004]) == [[".00", "", ""], [".00", ".00", ".00"]]
+    assert numbers_drawn([0.996, 1.36, -0.5], [-1.28, 12.34, 9.999]) == [
+        ["1.00", "1.36", "-.50"],
+        ["-1.28", "12.3", "10.0"],
+    ]
+
+
+STUB = "def half(x):\n    raise NotImplementedError()\n\ndef twice(x):\n    return [half(one) for one in x]\n\n"
+
+
+def shown(*cells):
+    """What a notebook shows of its last cell, after the cell that draws, in its first line and in how many."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.utils.capture import capture_output
+
+    shell = InteractiveShell()
+    for cell in (texts(NAMES[0])["drawing"], *cells):
+        with capture_output() as captured:
+            ran = shell.run_cell(cell)
+    assert not ran.success, "what stops is an error, also to Validate"
+    return captured.stdout.strip().splitlines()
+
+
+def test_what_is_not_written_yet_is_named_in_one_line_and_other_errors_as_ever():
+    assert shown(STUB + "half(1)") == ["half is not written yet."] == shown(STUB + "twice([1])")
+    head = "class Head:\n    def forward(self, x):\n        raise NotImplementedError()\n\nHead().forward(1)"
+    assert shown(head) == ["Head.forward is not written yet."]
+    assert len(shown("raise NotImplementedError('of whoever wrote this')")) > 3
+    assert len(shown("import torch\ntorch.nn.Module()(1)")) > 3  # torch's own NotImplementedError
+    assert len(shown("[][1]")) > 3
+    imports = "get_ipython().set_custom_exc((ImportError,), lambda *_, **__: print('Try pip install'))"  # as Colab does
+    again = texts(NAMES[0])["drawing"]
+    assert shown(imports, again, "import not_there") == ["Try pip install"]
+    assert shown(imports, again, STUB + "half(1)") == ["half is not written yet."]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_progress_bar_is_no_error(name):
+    """What is on stderr stands on a pink ground in Jupyter, and nbgrader's Validate takes it for a failure."""
+    cells = [text for text in texts(name).values() if "import tqdm" in text]
+    wrapped = texts("07_language_model")["setup"].split("try:\n")[1]
+    assert [text.split("try:\n", 1)[1].startswith(wrapped) for text in cells] == [True] * len(cells)
+    assert len(cells) <= 1 and (not cells or "import sys" in cells[0])
