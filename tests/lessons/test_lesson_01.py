@@ -141,7 +141,8 @@ def test_one_layer_cannot_tell_the_animal_from_the_street_and_two_can(ran):
 
 
 @pytest.mark.parametrize(
-    "number, written", [(1.0, "1.0"), (0.9996, "1.0"), (0.25, ".25"), (-0.25, "-.25"), (-0.001, ".00"), (1.25, "1.2")]
+    "number, written",
+    [(1.0, "1.00"), (0.9996, "1.00"), (0.25, ".25"), (-0.25, "-.25"), (-0.001, ".00"), (1.25, "1.25")],
 )
 def test_equal_numbers_look_alike_in_a_heat_map(ran, number, written):
     import matplotlib.pyplot as plt

@@ -97,7 +97,7 @@ def test_one_head_fails_at_the_riddle(ran, seed):
     assert ran.says("nearly half to *animal* and nearly half to *street*, in both sentences")
     assert 0.4 < of_it[:, [animal, street]].min() and of_it[:, [animal, street]].max() < 0.55
     ratio = of_it[:, animal] / of_it[:, street]
-    assert ran.says("It is the same in both sentences, whatever the matrices are")
+    assert ran.says("It is the same in both sentences, and it would be with any matrices")
     assert ratio[0].item() == pytest.approx(ratio[1].item(), rel=1e-4)
 
 

@@ -104,7 +104,7 @@ def test_what_bfloat16_makes_of_places(ran):
     assert ran.says("bfloat16 makes 256 of 257, and 260 of 259. Of 8192 places it tells 897 apart")
     assert torch.tensor([257, 259]).bfloat16().tolist() == [256, 260]
     assert len(torch.arange(8192).bfloat16().unique()) == 897
-    assert ran.says("Of the numbers above 256 bfloat16 can hold every second one, above 512 every fourth")
+    assert ran.says("Of the whole numbers above 256 bfloat16 can hold every second one, above 512 every fourth")
     assert torch.arange(256, 513).bfloat16().unique().diff().unique().tolist() == [2]
     assert torch.arange(512, 1025).bfloat16().unique().diff().unique().tolist() == [4]
     assert ran.says("With d = 16, the slowest pair needs some 20,000 places for a full turn")
