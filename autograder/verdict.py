@@ -2,6 +2,7 @@
 
 import json
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -83,10 +84,17 @@ def is_printable(text: str) -> bool:
 
 
 def printable(text: str) -> str:
-    """The text without control characters, such as escapes and changes of direction: they could deceive a reader."""
+    """The text without control characters, such as escapes and changes of direction: they could deceive a reader.
+
+    Blanks of any width stay: a language has them before its question marks, or between its words.
+    """
     if is_printable(text):
         return text
-    return "".join(c if is_printable(c) or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if is_printable(c) or c in "\n\t" or _is_blank(c) else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _is_blank(character: str) -> bool:
+    return unicodedata.category(character) == "Zs"
 
 
 @dataclass

@@ -13,8 +13,9 @@ from cachetools import LRUCache
 
 from ..errors import Unreadable
 from ..groups import grouping
-from ..submission.read import read_notebook
+from ..submission.read import lines_of_code, read_notebook
 from ..submission.restore import restore
+from ..verdict import printable
 
 if TYPE_CHECKING:
     from ..course import Assignment
@@ -43,7 +44,7 @@ class Code:
     @property
     def lines(self) -> list[str]:
         """The lines that are shown."""
-        return [line if len(line) <= WIDTH else line[:WIDTH] + " …" for line in self.text.splitlines()[:LINES]]
+        return [line if len(line) <= WIDTH else line[:WIDTH] + " …" for line in lines_of_code(self.text)[:LINES]]
 
 
 NONE = Code("", 0, "")
@@ -93,8 +94,7 @@ def _read(record: Record, assignment: Assignment, sha256: str) -> dict[str, Code
         if cell is not None:
             text = cell.source[:LONGEST]
             likeness = hashlib.sha256(grouping.bare(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-            lines = text.count("\n") + 1
-            is_cut = len(cell.source) > LONGEST or lines > LINES
+            is_cut = len(cell.source) > LONGEST or len(lines_of_code(text)) > LINES
             found[exercise.name] = Code(text, cell.number, likeness, is_cut)
     return found
 
@@ -104,8 +104,8 @@ def marked(code: Code, named: Collection[str], said: Collection[str] = ()) -> li
     wanted = {line.strip() for line in named} - {""}
     places = {int(line) for text in said for cell, line in PLACE.findall(text) if int(cell) == code.number > 0}
     return [
-        Line(number, shown, number in places or _is_one_of(full.strip(), wanted))
-        for number, (full, shown) in enumerate(zip(code.text.splitlines(), code.lines, strict=False), 1)
+        Line(number, shown, number in places or _is_one_of(printable(full).strip(), wanted))
+        for number, (full, shown) in enumerate(zip(lines_of_code(code.text), code.lines, strict=False), 1)
     ]
 
 

@@ -19,7 +19,6 @@ from ..groups.grouping import code_of, shown
 from ..report.lesson import of as lesson_of
 from ..submission import read
 from ..submission.restore import restore
-from ..verdict import printable
 from . import answers, bodies, complaints, disclosure, handing, pages
 from .app import attempt_of, check_post, desk_of, visitor_of
 from .complaints import LONGEST, Complaint
@@ -84,8 +83,9 @@ def _of_attempt(desk: Desk, visitor: Visitor, token: str, attempt: Attempt, prob
     made = complaints.of_attempt(desk.record, attempt.id)
     left = [] if owner_of(visitor) != attempt.owner else _told(desk, attempt)
     open_ = [name for name in left if name not in {one.exercise for one in made}]
-    about = {"attempt": attempt, "found": made, "exercises": open_, "problem": problem, "says": printable(says)}
-    return pages.render(desk, "complaint.html.j2", token, visitor, **about, longest=LONGEST)
+    about = {"attempt": attempt, "found": made, "exercises": open_, "problem": problem}
+    says = complaints.written(says)
+    return pages.render(desk, "complaint.html.j2", token, visitor, **about, says=says, longest=LONGEST)
 
 
 def _complain(desk: Desk, visitor: Visitor, attempt: Attempt, exercise: str, says: str) -> None:
@@ -158,7 +158,7 @@ def _one(desk: Desk, visitor: Visitor, token: str, id: str, problem: str, says: 
     complaint = _complaint(desk, id)
     about = {"one": complaint, "evidence": _evidence(desk, complaint), "problem": problem, "longest": LONGEST}
     title = lesson_of(course.assignments()[complaint.assignment]).title or complaint.assignment
-    given = printable(says) or complaint.answer or ""
+    given = complaints.written(says) or complaint.answer or ""
     return pages.render(desk, "complaint_answer.html.j2", token, visitor, **about, title=title, says=given)
 
 

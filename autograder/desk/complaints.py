@@ -40,12 +40,17 @@ class Complaint:
     points: float | None
 
 
+def written(text: str) -> str:
+    """A text of a form, which ends its lines as browsers do, without what could deceive a reader."""
+    return printable(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
 def said(text: str, what: str) -> str:
     """What somebody has written, without what could deceive a reader. Raises UsageError if it is nothing, or too much.
 
     `what` names it in the sentence, such as "complaint".
     """
-    text = printable(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    text = written(text).strip()
     if not text:
         raise UsageError(f"The {what} is empty: write what it should say.")
     if len(text) > LONGEST:

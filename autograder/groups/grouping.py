@@ -153,6 +153,6 @@ def bare(code: str) -> str:
 
 def shown(code: str) -> str:
     """Code as it is shown: not too long, nor too wide."""
-    lines = [line if len(line) <= WIDTH else line[:WIDTH] + " …" for line in code.splitlines()]
+    lines = [line if len(line) <= WIDTH else line[:WIDTH] + " …" for line in read.lines_of_code(code)]
     more = len(lines) - LINES
     return "\n".join([*lines[:LINES], *([f"… {more} more lines"] if more > 0 else [])])

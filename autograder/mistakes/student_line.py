@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..checks.source_text import tree_of
+from ..submission.read import lines_of_code
 
 if TYPE_CHECKING:
     from ..sandbox.replies import Place
@@ -50,7 +51,7 @@ def line_of(mistake: str, right: str, student: str, places: Collection[Place | N
         typical = _forms_of(forms, mistake) - _forms_of(forms, right)
         found = [node for form, node in forms(tree) if form in typical] if typical else []
         if len(found) == 1:
-            return textwrap.dedent(student).splitlines()[found[0].lineno - 1].strip()[:LONGEST]
+            return lines_of_code(textwrap.dedent(student))[found[0].lineno - 1].strip()[:LONGEST]
     return ""
 
 
@@ -131,7 +132,7 @@ def _scope(line: str, texts: Texts) -> dict[str, list[ast.AST]]:
         tree = tree_of(text)
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
         known.update((function.name, list[ast.AST](function.body)) for function in functions)
-        lines = text.splitlines()
+        lines = lines_of_code(text)
         for function in functions:
             inside = range(function.lineno, (function.end_lineno or function.lineno) + 1)
             last = next((number for number in inside if lines[number - 1].strip() == line.strip()), 0)

@@ -58,6 +58,12 @@ class SubmittedFile:
         return tuple(read_notebook(self.data))
 
 
+def lines_of_code(text: str) -> list[str]:
+    """The lines of code as Python counts them: a form feed, or a separator of lines in a comment, ends none."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def read_bytes(path: StrPath, folder: int | None = None, most: int = MAX_FILE) -> bytes:
     """The content of a regular file of bounded size, without following a symbolic link. Raises Unreadable.
 

@@ -225,6 +225,36 @@ def test_what_students_wrote_is_shown_as_text(desk, place, record, grader, teach
     assert not any(one.find_all("b", string=False) for one in found.values())
 
 
+UNSEEN = "\u202e\u2066\x00\x1b\x07\x0b\x85\u2028\u200b\ud800"
+HIDING = f"def normalise(x):\n    # a{UNSEEN}b\n    return x"
+
+
+def test_what_is_not_printable_deceives_nobody(place, record, grader, teacher):
+    """Text that is turned round, or seems to end a comment, is not the code that runs."""
+    hand_in(record, place, "ada\u202e7", {"normalise": HIDING}, {"normalise": HIDING.replace("a", "e")})
+    hand_in(record, place, "bob", {"normalise": HIDING})
+    desk_class.grade_all(record, grader)
+    for path, found in everywhere(teacher, HERE).items():
+        assert not set(UNSEEN) & set(str(found)), path
+    first = page(teacher, f"{HERE}/attempt/{record.attempts()[0].id}").select_one("#normalise")
+    assert [number.text for number in first.select("pre .number")] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    "code, lines",
+    [
+        ("a\r\nb\rc\n", ["a", "b", "c"]),
+        ("a\x0c\n# b\u2028c\x85d", ["a\x0c", "# b\u2028c\x85d"]),
+        ("", []),
+        ("\n", [""]),
+    ],
+)
+def test_lines_are_counted_as_python_counts_them(code, lines):
+    assert codes.Code(code, 1, "").lines == lines
+    assert grouping.shown(code) == "\n".join(lines)
+    assert [line.text for line in codes.marked(codes.Code(code, 1, ""), [])] == lines
+
+
 # --- the table ------------------------------------------------------------------------------------
 
 

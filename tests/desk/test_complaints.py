@@ -141,9 +141,10 @@ def test_another_site_can_send_neither(desk, attempt):
 
 
 def test_what_was_written_is_not_lost_with_a_refusal(desk, attempt):
-    long = "why \u202e" + "x" * 2001
+    long = "why \u202e\r\nah\u00a0? " + "x" * 2001
     page = complain(desk, attempt, says=long).text
-    assert "x" * 2001 in page and "\u202e" not in page
+    assert "\nah\u00a0? " + "x" * 2001 in page and "\u202e" not in page
+    assert page.count("\N{REPLACEMENT CHARACTER}") == 1, "a browser ends lines with two characters"
     complain(desk, attempt)
     page = reply(desk, says="Because.\u202e", points="9999").text
     assert "Because." in page and "\u202e" not in page
