@@ -26,7 +26,7 @@ from .doors.single_user import SingleUserDoor
 from .gradebook_reader import GradebookReader
 from .painter import Painter
 from .queue import Grading, Queue
-from .record import Record
+from .record import Record, is_there
 from .settings import EVERYBODY, settings_of
 
 if TYPE_CHECKING:
@@ -84,8 +84,10 @@ def digest(options: Any) -> int:
     """Print what waits for an instructor, or nothing: what a cron job prints is sent to its owner."""
     root = course.root()
     runs = NbgraderCourse(root)
-    record = Record(database_of(root, runs.directory.db_url, options))
-    with contextlib.closing(record):
+    url = database_of(root, runs.directory.db_url, options)
+    if not options.database and not is_there(url):
+        return 0  # no desk was opened yet
+    with _record_at(url) as record:
         print("".join(f"{line}\n" for line in waiting.lines(record, runs.directory.course_id or root.name)), end="")
     return 0
 
@@ -96,10 +98,19 @@ def export(options: Any) -> int:
 
     root = course.root()
     runs = NbgraderCourse(root)
-    record = Record(database_of(root, runs.directory.db_url, options))
-    with contextlib.closing(record):
+    with _record_at(database_of(root, runs.directory.db_url, options)) as record:
         print(progsnap.export(root, record, options.export, runs.directory.course_id or root.name))
     return 0
+
+
+@contextlib.contextmanager
+def _record_at(url: str) -> Iterator[Record]:
+    """The record of a desk that was opened before, to be read: none is made. Raises UsageError."""
+    if not is_there(url):
+        where = make_url(url).render_as_string(hide_password=True)
+        raise UsageError(f"{where} has no desk's records: --database says where the desk keeps them.")
+    with contextlib.closing(Record(url)) as record:
+        yield record
 
 
 def address(options: Any) -> tuple[str, int]:

@@ -790,7 +790,18 @@ def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _engine(url: str) -> Engine:
+def is_there(url: str) -> bool:
+    """Whether a desk was opened with the database at `url`; nothing is made. Raises UsageError, or SQLAlchemy's."""
+    engine = _engine(url, makes_file=False)
+    try:
+        file = engine.url.database or ""
+        there = engine.dialect.name != "sqlite" or Path(file).is_file() and Path(file).stat().st_size > 0
+        return there and sa.inspect(engine).has_table(ATTEMPT.name)
+    finally:
+        engine.dispose()
+
+
+def _engine(url: str, makes_file: bool = True) -> Engine:
     try:
         kind = sa.make_url(url).get_backend_name()
     except ArgumentError:
@@ -799,7 +810,8 @@ def _engine(url: str) -> Engine:
         raise UsageError(f"--database: the desk keeps its records in SQLite or PostgreSQL, not in {kind}.")
     engine = sa.create_engine(url, pool_pre_ping=True, **({"pool_size": 10} if kind == "postgresql" else {}))
     if kind == "sqlite":
-        _make_private(engine.url.database or "")
+        if makes_file:
+            _make_private(engine.url.database or "")
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sqlite3
 from collections import Counter
 from pathlib import Path
 
@@ -123,6 +124,20 @@ def test_what_cannot_be_exported_is_one_sentence(place, record, kit, tmp_path, c
         assert kit(place, "desk", "--export", str(folder), "--database", url) == 2
         assert said in capsys.readouterr().err
     assert not Path(tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("how", [["--digest"], ["--export", "out"]])
+def test_what_only_reads_makes_no_records(place, kit, capsys, how):
+    (place / "empty.db").touch()
+    for file in ("other.db", "empty.db", "gradebook.db"):
+        assert kit(place, "desk", *how, "--database", f"sqlite:///{place / file}") == 2
+        assert f"{file} has no desk's records" in capsys.readouterr().err
+    assert kit(place, "desk", *how) == (0 if how == ["--digest"] else 2)
+    assert "waits" not in capsys.readouterr().out
+    assert not {"desk.db", "other.db", "out"} & {path.name for path in place.iterdir()}
+    assert not (place / "empty.db").stat().st_size
+    with sqlite3.connect(place / "gradebook.db") as book:
+        assert not book.execute("select 1 from sqlite_master where name like 'desk%'").fetchall()
 
 
 @pytest.mark.parametrize(
