@@ -150,7 +150,7 @@ def log_of(request: Request) -> Log:
     return request.app.state.log
 
 
-async def _work(
+async def work_for(
     request: Request, visitor: Visitor, work: Callable[..., Result], *about: Any, limiter: CapacityLimiter | None = None
 ) -> Result:
     """Do something for a visitor in a thread: in their turn, and at their cost."""
@@ -217,7 +217,7 @@ async def api_hand_in(request: Request) -> Response:
 async def _receive(request: Request, visitor: Visitor, exercise: str | None, data: bytes) -> Attempt:
     desk, assignment = desk_of(request), request.path_params["assignment"]
     receive = functools.partial(handing.receive, desk, visitor, assignment, exercise, data)
-    attempt = await _work(request, visitor, receive, limiter=request.app.state.readers)
+    attempt = await work_for(request, visitor, receive, limiter=request.app.state.readers)
     if desk.queue is not None:
         desk.queue.wake()
     return attempt
@@ -227,13 +227,13 @@ async def api_attempt(request: Request) -> Response:
     """An attempt, with all that may be told of it."""
     visitor = await visitor_of(request)
     attempt = await attempt_of(request, visitor)
-    return JSONResponse(await _work(request, visitor, answers.whole, desk_of(request), attempt))
+    return JSONResponse(await work_for(request, visitor, answers.whole, desk_of(request), attempt))
 
 
 async def api_me(request: Request) -> Response:
     """Who asks, and how far with each assignment."""
     visitor = await visitor_of(request)
-    return JSONResponse(await _work(request, visitor, _me, desk_of(request), visitor))
+    return JSONResponse(await work_for(request, visitor, _me, desk_of(request), visitor))
 
 
 def _me(desk: Desk, visitor: Visitor) -> dict[str, Any]:
@@ -371,7 +371,7 @@ async def attempt_notebook(request: Request) -> Response:
     """What was handed in, byte for byte."""
     visitor = await visitor_of(request)
     attempt = await attempt_of(request, visitor)
-    data = await _work(request, visitor, desk_of(request).record.content, attempt.sha256)
+    data = await work_for(request, visitor, desk_of(request).record.content, attempt.sha256)
     name = f'attachment; filename="{attempt.assignment}.ipynb"'
     return Response(data, media_type="application/x-ipynb+json", headers={"Content-Disposition": name})
 
@@ -385,7 +385,7 @@ async def _page(
 ) -> Response:
     desk = desk_of(request)
     token = desk.guard.token(request) if desk.guard else ""
-    made = await _work(request, visitor, make, desk, token, visitor, *about, limiter=limiter)
+    made = await work_for(request, visitor, make, desk, token, visitor, *about, limiter=limiter)
     headers = {"Content-Security-Policy": made.policy} if made.policy else {}
     return Response(made.text, media_type="text/html; charset=utf-8", headers=headers)
 

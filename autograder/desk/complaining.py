@@ -20,7 +20,7 @@ from ..report.lesson import of as lesson_of
 from ..submission import read
 from ..submission.restore import restore
 from . import answers, bodies, complaints, disclosure, handing, pages
-from .app import attempt_of, check_post, desk_of, visitor_of
+from .app import attempt_of, check_post, desk_of, visitor_of, work_for
 from .complaints import LONGEST, Complaint
 from .record import Attempt, owner_of
 from .settings import ALL
@@ -61,7 +61,7 @@ async def complaint_page(request: Request, problem: str = "", says: str = "", st
     visitor = await visitor_of(request)
     attempt = await attempt_of(request, visitor)
     desk = desk_of(request)
-    made = await run_in_threadpool(_of_attempt, desk, visitor, _token(request), attempt, problem, says)
+    made = await work_for(request, visitor, _of_attempt, desk, visitor, _token(request), attempt, problem, says)
     return HTMLResponse(made, status)
 
 
@@ -73,7 +73,7 @@ async def complain(request: Request) -> Response:
     check_post(request, sent.get(FORM_TOKEN, ""))
     desk, exercise, says = desk_of(request), sent.get("exercise", ""), sent.get("says", "")
     try:
-        await run_in_threadpool(_complain, desk, visitor, attempt, exercise, says)
+        await work_for(request, visitor, _complain, desk, visitor, attempt, exercise, says)
     except UsageError as trouble:
         return await complaint_page(request, str(trouble), says, 422)
     return RedirectResponse(desk.path("attempts", attempt.id, "complaint"), 303)
@@ -155,9 +155,11 @@ class Evidence:
 
 
 def _one(desk: Desk, visitor: Visitor, token: str, id: str, problem: str, says: str) -> str:
-    complaint = _complaint(desk, id)
+    complaint, there = _complaint(desk, id), course.assignments()
     about = {"one": complaint, "evidence": _evidence(desk, complaint), "problem": problem, "longest": LONGEST}
-    title = lesson_of(course.assignments()[complaint.assignment]).title or complaint.assignment
+    title = complaint.assignment
+    if title in there:
+        title = lesson_of(there[title]).title or title
     given = complaints.written(says) or complaint.answer or ""
     return pages.render(desk, "complaint_answer.html.j2", token, visitor, **about, title=title, says=given)
 
@@ -165,12 +167,21 @@ def _one(desk: Desk, visitor: Visitor, token: str, id: str, problem: str, says: 
 def _complaint(desk: Desk, id: str) -> Complaint:
     """Raises Refused."""
     found = complaints.find(desk.record, int(id)) if ID.fullmatch(id) else None
-    if found is None or found.assignment not in desk.book.assignments():
+    if found is None:
         raise Refused("There is no such complaint.", 404)
     return found
 
 
-def _evidence(desk: Desk, complaint: Complaint) -> Evidence:
+def _is_there(desk: Desk, complaint: Complaint) -> bool:
+    """Whether the course still has what a complaint is about."""
+    about = course.assignments().get(complaint.assignment) if complaint.assignment in desk.book.assignments() else None
+    return about is not None and complaint.exercise in {one.name for one in about.exercises}
+
+
+def _evidence(desk: Desk, complaint: Complaint) -> Evidence | None:
+    """None if the course no longer has the exercise."""
+    if not _is_there(desk, complaint):
+        return None
     about = course.assignments()[complaint.assignment]
     attempt = desk.record.attempt(complaint.attempt)
     assert attempt is not None  # the database holds them together
@@ -208,6 +219,8 @@ def _answer(desk: Desk, id: str, says: str, points: str) -> None:
     complaint, given = _complaint(desk, id), _points(points)
     complaints.said(says, "answer")
     if given is not None:
+        if not _is_there(desk, complaint):
+            raise UsageError(f"The course no longer has `{complaint.exercise}`: leave the points empty.")
         if not complaint.student or not desk.book.is_there:
             raise UsageError(f"{complaint.name} is not in the gradebook: leave the points empty.")
         about = course.assignments()[complaint.assignment]

@@ -62,7 +62,8 @@ def home(desk: Desk, token: str, visitor: Visitor) -> Page:
     """The student's page: the assignments with their due dates, points so far, what is next."""
     handing.require_member(desk, visitor)
     found, said = answers.progress(desk, visitor), complaints.of_owner(desk.record, owner_of(visitor))
-    answered = [one for one in said if one.answer is not None]
+    there = desk.book.assignments()
+    answered = [one for one in said if one.answer is not None and one.assignment in there]
     return Page(
         render(desk, "home.html.j2", token, visitor, assignments=found, answered=answered, now=datetime.now(UTC))
     )

@@ -10,6 +10,7 @@ from desks import AppClient, Believing, Guard
 from small_course import NAME
 from sqlalchemy.exc import IntegrityError
 
+from autograder import course
 from autograder.cli import main
 from autograder.desk import bodies, command, complaints, waiting
 from autograder.desk.app import make_app
@@ -198,3 +199,31 @@ def test_a_form_that_no_page_of_the_desk_sends(desk, attempt, kind, body, length
     headers = {"content-type": kind, "content-length": (length or str(len(body))).encode("utf-8")}
     answer = client(desk, "ada").post(f"/attempts/{attempt.id}/complaint", content=body, headers=headers)
     assert answer.status_code == status and complaints.count(desk.record) == 0
+
+
+def test_its_pages_are_charged_to_who_asks(desk, attempt):
+    asked, charged = client(desk, "ada"), []
+    asked.app.state.costs.charge = lambda allowance, who, seconds: charged.append(who)
+    assert asked.get(f"/attempts/{attempt.id}/complaint").status_code == 200
+    sent = {"exercise": "normalise", "says": WHY, "token": "yes"}
+    assert asked.post(f"/attempts/{attempt.id}/complaint", data=sent).status_code == 303
+    assert charged == ["student:ada"] * 2
+
+
+@pytest.mark.parametrize("what", ["assignment", "exercise"])
+def test_what_the_course_no_longer_has_can_be_answered(desk, attempt, place, what):
+    """Else it would wait for ever, and count among those that one person may have."""
+    complain(desk, attempt)
+    if what == "assignment":
+        (place / "source" / NAME).rename(place / "gone")
+        course.forget()
+        desk.book._known = None
+    else:
+        with desk.record.writing() as connection:
+            connection.execute(complaints.COMPLAINT.update().values(exercise="renamed"))
+    page = client(desk, "teacher").get("/complaints/1")
+    assert page.status_code == 200 and "no longer has this exercise" in text_of(page)
+    assert f"attempts/{attempt.id}" not in page.text and "points" not in page.text
+    assert "no longer has" in text_of(reply(desk, points="1"))
+    assert reply(desk).status_code == 303 and complaints.count(desk.record) == 0
+    assert (attempt.id in client(desk, "ada").get("/").text) is (what == "exercise")
