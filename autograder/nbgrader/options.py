@@ -14,7 +14,7 @@ from traitlets.utils.importstring import import_item
 
 from .. import course
 from ..errors import CourseError
-from ..grading import waivers
+from ..grading import credit, waivers
 from ..grading.course_faults import meant
 from ..verdict import CREDIT, CREDITS
 from . import points
@@ -96,10 +96,10 @@ def waived(config: Config) -> dict[str, list[str]]:
 def scoring(config: Config) -> waivers.Scoring:
     """How scores are made of what was graded. Raises CourseError if the configuration says something wrong."""
     given = config.get("Exercises", {})
-    credit = given.get("credit", CREDIT)
-    for fault in _of_credit(credit):
+    scored_by = given.get("credit", CREDIT)
+    for fault in _of_credit(scored_by):
         raise CourseError(fault)
-    return waivers.Scoring(credit, waivers.configured(given.get("waived", {})))
+    return waivers.Scoring(scored_by, waivers.configured(given.get("waived", {})))
 
 
 def faults(config: Config) -> Iterator[str]:
@@ -123,8 +123,9 @@ def faults(config: Config) -> Iterator[str]:
     yield from unconfigured(config)
     yield from walls(config)
     yield from _of_points(points.configured(config))
-    yield from _of_credit(config.get("Exercises", {}).get("credit", CREDIT))
-    yield from waivers.faults(config.get("Exercises", {}).get("waived", {}))
+    wrong = [*_of_credit(config.get("Exercises", {}).get("credit", CREDIT))]
+    wrong += waivers.faults(config.get("Exercises", {}).get("waived", {}))
+    yield from wrong or _unlike_the_text(config)
 
 
 def _classes() -> dict[str, type[Configurable]]:
@@ -224,6 +225,30 @@ def _of_credit(given: object) -> Iterator[str]:
     if given not in CREDITS:
         known = " or ".join(f'"{one}"' for one in CREDITS)
         yield f"c.Exercises.credit in nbgrader_config.py is {given!r}, but should be {known}."
+
+
+def _unlike_the_text(config: Config) -> Iterator[str]:
+    """What else than the configuration its text says of scores: a student's check and Gradescope go by that alone."""
+    try:
+        read = waivers.scoring_of(course.root())
+    except CourseError as problem:
+        yield str(problem)
+        return
+    made = scoring(config)
+    said = (credit.OPTION, made.credit, read.credit), (waivers.OPTION, made.waivers.waived, read.waivers.waived)
+    for option, runs, text in said:
+        if runs != text:
+            yield (
+                f"{option} is set in another way than by one line `{option} = …` of nbgrader_config.py, which"
+                f" `autograder check` and Gradescope read without running it: they would score by {_plain(text)}, and"
+                f" nbgrader by {_plain(runs)}. Write that line, outside of any `if`."
+            )
+
+
+def _plain(value: Any) -> str:
+    """An option's value as it is written."""
+    written = {name: [*checks] for name, checks in value.items()} if isinstance(value, dict) else value
+    return f"{written!r:.80}"
 
 
 def _of_points(wanted: Mapping[str, float]) -> Iterator[str]:

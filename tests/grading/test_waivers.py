@@ -6,9 +6,12 @@ import one_process
 import pytest
 from small_course import NAME, copy, submit
 
+from autograder import course
 from autograder.errors import CourseError
 from autograder.grading import waivers
 from autograder.grading.store import Store
+from autograder.nbgrader import options
+from autograder.nbgrader.runs import NbgraderCourse
 from autograder.verdict import Check, Diagnosis, Outcome, Verdict
 
 LINE = 'c.Exercises.waived = {"normalise": ["test_wrong_rank"]}\n'
@@ -76,6 +79,34 @@ def test_everybody_has_the_points_and_the_preview_says_so_before(place, capsys):
 def test_a_wrong_name_is_one_sentence_with_the_near_ones(given, says):
     with pytest.raises(CourseError, match=says):
         waivers.configured(given)
+
+
+WAIVED = '{"normalise": ["test_wrong_rank"]}'
+
+
+@pytest.mark.parametrize(
+    "lines, says",
+    [
+        (f"c.Exercises.waived = {WAIVED}", ""),
+        (f"if False:\n    c.Exercises.waived = {WAIVED}", "nbgrader by {}"),
+        (f'c.Exercises["waived"] = {WAIVED}', "they would score by {}"),
+        (f"for_all = c.Exercises\nfor_all.waived = {WAIVED}", "they would score by {}"),
+        (f"c.merge({{'Exercises': {{'waived': {WAIVED}}}}})", "they would score by {}"),
+        (f"chosen = {WAIVED}\nc.Exercises.waived = chosen", "once, and write it out"),
+        ('c["Exercises"].credit = "checks"', "nbgrader by 'checks'"),
+        ('c.Exercises.credit = "checks"', ""),
+    ],
+)
+def test_what_a_check_reads_is_what_a_grade_is_by(tmp_path, monkeypatch, lines, says):
+    """Students and Gradescope go by the text alone: where the configuration says something else, it is refused."""
+    folder = copy(tmp_path / "course")
+    with (folder / "nbgrader_config.py").open("a") as file:
+        file.write(f"\n{lines}\n")
+    monkeypatch.chdir(folder)
+    course.forget()
+    found = list(options.faults(NbgraderCourse(folder).config))
+    course.forget()
+    assert len(found) == bool(says) and all(says in one for one in found)
 
 
 def test_it_can_be_read_back_and_taken_back():
