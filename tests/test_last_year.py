@@ -165,6 +165,37 @@ def test_a_configuration_that_cannot_be_read_is_refused(tmp_path, text):
         settings(text, tmp_path, NOBODY)
 
 
+@pytest.mark.parametrize(
+    "line, is_secret",
+    [
+        ("password = bytes('hunter2', 'ascii')", True),
+        ("c.B.secret = ''.join(['hun', 'ter2'])", True),
+        ("c.B.login(password=f'{1}' + str('hunter2'))", True),
+        ("print(token := 'hunter2')", True),
+        ("api_key = ['hunter2'][0]", True),
+        ("password = 'open hunter2'", True),
+        ("password = os.environ['hunter2']", False),
+        ("c.B.secret = open('hunter2').read()", False),
+        ("c.B.token = None", False),
+    ],
+)
+def test_a_secret_goes_however_it_is_made_and_its_place_stays(tmp_path, line, is_secret):
+    found = settings(f"import os\n{line}\n".encode(), tmp_path, NOBODY)
+    assert bool(found.left_out) is is_secret and ("hunter2" in found.text) is ("hunter2" in line and not is_secret)
+
+
+def test_no_folder_or_notebook_is_too_odd(last, tmp_path):
+    """Folders in each other without end, and cells that are none, are left where they are, or taken as they are."""
+    folder = last / "source"
+    for _ in range(60):
+        folder = folder / "d"
+        os.mkdir(folder)
+    for number, cells in enumerate(("3", "[5]", '[{"cell_type": "markdown", "source": 3}]', '[{"cell_type": []}]')):
+        (last / "source" / f"{number}.ipynb").write_text(f'{{"cells": {cells}}}')
+    said = last_year.course_from(str(last), str(tmp_path / "next"))
+    assert "what cannot be read" in said and "d/d/d" in said and (tmp_path / "next/source/3.ipynb").is_file()
+
+
 def test_it_is_never_run(last, tmp_path):
     (last / "nbgrader_config.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nc = get_config()\n")
     last_year.course_from(str(last), str(tmp_path / "next"))

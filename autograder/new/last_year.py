@@ -28,6 +28,7 @@ MADE = ("release", "solutions")
 README = "README.md"
 OF_TOOLS = re.compile(r"__pycache__|\..*|.*~")
 MOST_FILES, MOST_BYTES = 10_000, 2**29
+DEEPEST = 40  # folders inside each other
 NAMED, LONGEST = 5, 120  # things that a list names, and characters of each
 MONTH = "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
 MONTH += "|Nov(?:ember)?|Dec(?:ember)?"
@@ -168,6 +169,9 @@ def _files(top: Path, taking: Taking, root: Path) -> Iterator[Path]:
         links = {name for name in folders if (here / name).is_symlink()}
         taking.links += sorted(_shown(here / name, root) for name in links)
         folders[:] = sorted(name for name in folders if name not in links and not OF_TOOLS.fullmatch(name))
+        if folders and len(here.relative_to(root).parts) >= DEEPEST:
+            taking.unread += [_shown(here / name, root) for name in folders]
+            folders.clear()
         yield from (here / name for name in sorted(files) if not OF_TOOLS.fullmatch(name))
 
 
@@ -210,10 +214,10 @@ def _dates(path: Path, text: str) -> list[str]:
     """Where a text that people read says a date, such as a deadline: this year's is another."""
     if path.suffix == ".ipynb":
         try:
-            cells = json.loads(text)["cells"]
+            cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
+            text = "\n".join(map(course.source_of, cells))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return []
-        text = "\n".join(course.source_of(cell) for cell in cells if cell["cell_type"] == "markdown")
     elif path.suffix not in (".md", ".txt", ".py"):
         return []
     found = list(dict.fromkeys(DATE.findall(text)))

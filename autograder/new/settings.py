@@ -26,6 +26,7 @@ OF_A_YEAR = {  # options that lead to last year's class, whatever their value
 SECRET, PERSON, FOLDER = "it has a password or a key", "it names a student of last year", "it names last year's folder"
 COMMENT = "it may have a secret or a student's name"
 USES = "it uses what was not taken"
+ASKED = ("environ", "getenv", "getpass", "open", "read_text")  # what gives a secret that is kept elsewhere
 TO_CHECK = ("Desk.address", "Desk.lti", "Desk.hub", "Exchange.root", "Release.colab")  # places that may be another now
 
 
@@ -133,7 +134,17 @@ def _named_texts(node: ast.stmt) -> Iterator[str]:
             pairs = list(zip(one.keys, one.values, strict=True))
         elif isinstance(one, ast.keyword):
             pairs = [(one.arg, one.value)]
-        yield from (_name(key) for key, value in pairs if isinstance(value, (ast.Constant, ast.JoinedStr)))
+        elif isinstance(one, ast.NamedExpr):
+            pairs = [(one.target, one.value)]
+        yield from (_name(key) for key, value in pairs if _has_text(value))
+
+
+def _has_text(value: ast.expr | None) -> bool:
+    """Whether a value is made of a text in it, by whatever it calls; what it reads from elsewhere is none."""
+    parts = list(ast.walk(value)) if value else []
+    if any(isinstance(one, (ast.Name, ast.Attribute)) and _name(one) in ASKED for one in parts):
+        return False
+    return any(isinstance(one, ast.Constant) and isinstance(one.value, (str, bytes)) for one in parts)
 
 
 def _name(key: ast.AST | str | None) -> str:
