@@ -120,6 +120,15 @@ def count(record: Record) -> int:
         return connection.execute(select(func.count()).where(COMPLAINT.c.answered.is_(None))).scalar_one()
 
 
+def counts(record: Record) -> dict[tuple[str, str], int]:
+    """How many complaints wait for an answer, by exercise and assignment."""
+    query = select(COMPLAINT.c.exercise, ATTEMPT.c.assignment, func.count())
+    query = query.join(ATTEMPT, ATTEMPT.c.id == COMPLAINT.c.attempt).where(COMPLAINT.c.answered.is_(None))
+    with record.reading() as connection:
+        rows = connection.execute(query.group_by(COMPLAINT.c.exercise, ATTEMPT.c.assignment)).all()
+    return {(exercise, assignment): number for exercise, assignment, number in rows}
+
+
 _COLUMNS = (
     select(*COMPLAINT.c, ATTEMPT.c.number, ATTEMPT.c.assignment, PERSON.c.student, PERSON.c.name)
     .join(ATTEMPT, ATTEMPT.c.id == COMPLAINT.c.attempt)

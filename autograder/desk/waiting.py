@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -20,14 +19,12 @@ def lines(record: Record, title: str) -> list[str]:
 
 
 def _complaints(record: Record) -> list[str]:
-    number = complaints.count(record)
-    if not number:
+    open_, about = complaints.waiting(record), complaints.counts(record)
+    if not open_ or not about:
         return []
-    open_ = complaints.waiting(record)
-    about = Counter(f"{one.exercise} ({one.assignment})" for one in open_)
-    said = ", ".join(f"{many} about {what}" for what, many in sorted(about.items()))
-    rest = f", {number - len(open_)} about others" if number > len(open_) else ""
-    return [f"Complaints without an answer: {number}, the oldest of {moment(open_[0].made)}. {said}{rest}."]
+    said = ", ".join(f"{many} about {exercise} ({name})" for (exercise, name), many in sorted(about.items()))
+    number = sum(about.values())
+    return [f"Complaints without an answer: {number}, the oldest of {moment(open_[0].made)}. {said}."]
 
 
 def _deliveries(record: Record) -> list[str]:

@@ -185,6 +185,14 @@ def test_the_digest_counts_and_names_nobody(desk, attempt, place, capsys):
     assert "Ada" not in said and "ada" not in said.replace("autograder", "")
 
 
+def test_the_digest_counts_those_that_no_page_has_room_for(desk, attempt, monkeypatch):
+    monkeypatch.setattr(complaints, "SHOWN", 1)
+    for exercise in ("normalise", "moving_average"):
+        complain(desk, attempt, exercise)
+    (_, said) = waiting.lines(desk.record, "averages")
+    assert ": 2, the oldest" in said and said.endswith(f"1 about moving_average ({NAME}), 1 about normalise ({NAME}).")
+
+
 @pytest.mark.parametrize(
     "kind, body, length, status",
     [
