@@ -26,6 +26,10 @@ OURS = {  # options of this kit that are no class's
     # desk/settings.py and desk/doors/ have their values
     "Desk": ("tell", "at_once", "every", "limit", "counts", "who", "assignments", "address", "hub", "lti"),
 }
+MARKS = "_delimeter"  # how nbgrader's options end that say between which lines something is taken out
+OF_THE_SOURCE = ("GenerateAssignment", "GenerateSolution")  # no student's code is in it
+EXECUTES = ("nbconvert.preprocessors.execute", "ExecutePreprocessor")  # what runs a notebook: its module and name
+DEEPEST = 4  # sections within others
 NEAR = 0.85  # how alike two names of sections are, as difflib has it, if one is a slip for the other
 UNCONFIGURED = (
     "nbgrader_config.py does not have nbgrader work with this kit: fix the error in it, if there is one, or add `from"
@@ -180,6 +184,8 @@ def walls(config: Config) -> Iterator[str]:
         given = config.get(wall.section, {})
         if wall.option in given or given and wall.section == "Autograde":
             yield from _of_wall(wall, given.get(wall.option, []))
+            yield from _idle(wall, given.get(wall.option, []), config)
+    yield from _executing(config)
     yield from _of_pages(config.get("HTMLExporter", {}))
 
 
@@ -187,12 +193,59 @@ def _of_wall(wall: Wall, given: Any) -> Iterator[str]:
     """What is missing in an option."""
     if isinstance(given, LazyConfigValue):
         return  # it adds to the default, which nbgrader alone knows
-    found = {base for one in (given if isinstance(given, list) else [given]) for base in _with_bases(_imported(one))}
+    found = {base for one in _listed(given) for base in _with_bases(_imported(one))}
     for name in wall.needed:
         module, _, kind = name.rpartition(".")
         if not any(one == kind and f"{place}.".startswith(f"{module}.") for place, one in found):
             where = f"c.{wall.section}.{wall.option} in nbgrader_config.py lacks {kind}"
             yield f"{where}, so {wall.otherwise}: add it, from {module}."
+
+
+def _idle(wall: Wall, given: Any, config: Config) -> Iterator[str]:
+    """What is there and would not work: it is switched off, or looks for other marks than the course has."""
+    needed = {name.rpartition(".")[2] for name in wall.needed}
+    kinds = [_imported(one) for one in _listed(given)]
+    needed_kinds = [kind for kind in kinds if needed & {name for _, name in _with_bases(kind)}]
+    for kind in (one for one in needed_kinds if issubclass(one, Configurable)):
+        own = {name: one for name, one in kind.class_traits(config=True).items() if name.endswith(MARKS)}
+        right = {"enabled": True, **{name: one.default_value for name, one in own.items()}}
+        for section, name, value in _set_for(kind, config):
+            if name in right and value != right[name]:
+                where = f"c.{section}.{name} in nbgrader_config.py is {value!r:.40}"
+                yield f"{where}, so {kind.__name__} would not work and {wall.otherwise}: remove the line."
+
+
+def _set_for(kind: type[Configurable], config: Config, depth: int = 0) -> Iterator[tuple[str, str, Any]]:
+    """(section, option, value) of all that a configuration sets for a class, also within other sections."""
+    names = {base.__name__ for base in kind.__mro__}
+    for section, given in config.items():
+        if isinstance(given, Config) and depth < DEEPEST:
+            yield from ((section, name, value) for name, value in given.items() if section in names)
+            yield from _set_for(kind, given, depth + 1)
+
+
+def _executing(config: Config) -> Iterator[str]:
+    """What would run a student's code in a kernel of Jupyter's, outside of the sandbox."""
+    for section, given in config.items():
+        for option in given if isinstance(given, Config) and section not in OF_THE_SOURCE else ():
+            for one in _listed(given[option]) if option.endswith("preprocessors") else ():
+                if EXECUTES in _with_bases(_imported(one)):
+                    yield (
+                        f"c.{section}.{option} in nbgrader_config.py has {_imported(one).__name__}, so students' code"
+                        " would run outside of the sandbox: remove it."
+                    )
+    if config.get(EXECUTES[1], {}).get("enabled"):
+        yield (
+            f"c.{EXECUTES[1]}.enabled in nbgrader_config.py is on, so students' code would run outside of the sandbox"
+            " where its page is made: remove the line."
+        )
+
+
+def _listed(given: Any) -> list[Any]:
+    """The values in an option that may be a list, or says what to add to one."""
+    if isinstance(given, LazyConfigValue):
+        given = given.get_value([])
+    return given if isinstance(given, list) else [given]
 
 
 def _of_pages(given: Mapping[str, Any]) -> Iterator[str]:

@@ -86,6 +86,17 @@ OPEN = {
     "in solutions": ("c.GenerateSolution.preprocessors = []", "lacks CleanSolutions"),
     "extractor": ('c.ZipCollectApp.extractor_plugin = "nbgrader.plugins.ExtractorPlugin"', "lacks BoundedExtractor"),
     "collector": ('c.ZipCollectApp.collector_plugin = "nbgrader.plugins.FileNameCollectorPlugin"', "SafeCollector"),
+    "switched off": ("c.ClearHiddenTests.enabled = False", "ClearHiddenTests.enabled .* is False"),
+    "all switched off": ("c.NbGraderPreprocessor.enabled = False", "so RestoreCells would not work"),
+    "within another": ("c.NotebookExporter.SaveVerdict.enabled = False", "c.SaveVerdict.enabled"),
+    "other marks": ('c.ClearHiddenTests.begin_test_delimeter = "BEGIN SECRET"', "hidden checks: remove"),
+    "marks by a base": ('c.ClearSolutions.end_solution_delimeter = "END"', "so ReleaseOriginals would not work"),
+    "a kernel": ('c.Autograde.sanitize_preprocessors.append("nbgrader.preprocessors.Execute")', "(has Execute|lacks)"),
+    "any exporter's": (
+        'c.Exporter.preprocessors.append("nbconvert.preprocessors.ExecutePreprocessor")',
+        "has ExecutePreprocessor, so students' code would run outside of the sandbox",
+    ),
+    "a kernel's switch": ("c.ExecutePreprocessor.enabled = True", "outside of the sandbox"),
     "raw pages": ("c.HTMLExporter.sanitize_html = False", "students' text could act"),
     "filter": ('c.HTMLExporter.filters = {"markdown2html": str}', "replaces 'markdown2html'"),
 }
