@@ -32,6 +32,7 @@ OPTION = "c.Exercises.waived"
 FORM = 'should map names of exercises to lists of their checks, such as {"attention": ["test_dtypes"]}'
 SAYS = "This check is waived: everybody has its points."
 NEAR = 3  # names that a message suggests for a misspelt one, at most
+ROUNDED = 1e-6  # points that are none: what is recorded has four decimals
 LISTED = 12  # names of checks in a message
 
 
@@ -140,9 +141,13 @@ def _waived(before: Outcome, checks: Mapping[str, GradedCheck], names: Sequence[
     rest = {check.name: worth.get(check.name, check.points) for check in others}
     if before.status != GRADED:
         rest = {name: points for name, points in worth.items() if name not in names}
-    scale = before.max_score / (sum(rest.values()) + sum(worth[name] for name in names) or 1.0)
-    given = round(scale * sum(worth[name] for name in names), 4)
-    earned = round(given + scale * sum(rest[check.name] for check in others if check.passed), 4)
+    free, all_points = sum(worth[name] for name in names), before.max_score
+    scale = all_points / (sum(rest.values()) + free or 1.0)
+    given = min(all_points, round(scale * free, 4))
+    passed = sum(rest[check.name] for check in others if check.passed)
+    # whoever passes all has all points, whatever is rounded
+    has_all = scale * (free + passed) >= all_points - ROUNDED
+    earned = all_points if has_all else round(scale * (free + passed), 4)
     made = replace(
         before,
         by_checks=earned,
@@ -157,8 +162,8 @@ def _waived(before: Outcome, checks: Mapping[str, GradedCheck], names: Sequence[
         made.diagnosis = _still_wrong(made)
     if made.checks and all(check.passed for check in made.checks):
         made.diagnosis, made.fingerprint = [], ""
-    left = prices.left(made.diagnosis) if made.diagnosis else given / (before.max_score or 1.0)
-    made.by_prices = max(before.by_prices, given, round(before.max_score * left, 4))
+    left = prices.left(made.diagnosis) if made.diagnosis else given / (all_points or 1.0)
+    made.by_prices = max(before.by_prices, given, min(all_points, round(all_points * left, 4)))
     made.score = earned
     return made
 

@@ -124,6 +124,27 @@ def test_it_can_be_read_back_and_taken_back():
     assert waivers.Waivers().applied_to(after) == before and made.applied_to(after) == after
 
 
+@pytest.mark.parametrize(
+    "worth, names, most",
+    [
+        ((0.1, 0.1, 1.5), "c", 1.7),
+        ((0.1, 0.1, 1.0, 2.0), "bd", 4.2),
+        ((1.0, 1.0, 1.0), "ab", 10.0),
+        ((1.0, 2.0), "ab", 7.3),
+    ],
+)
+def test_whoever_passes_the_others_has_all_points_and_no_more(worth, names, most):
+    """Also where the points of a check are no round number."""
+    checks = [_Check(name, points) for name, points in zip("abcd", worth, strict=False)]
+    made = waivers.Waivers({"normalise": names})
+    made._checks["normalise"] = checks
+    for skipped in "abcd":
+        tried = [c for c in checks if c.name not in names and c.name != skipped]
+        passed = [Check(c.name, "values", c.points, True, "It is so.") for c in tried]
+        after = made.applied_to(Outcome("normalise", most if tried else 0.0, most, "graded", passed))
+        assert after.by_checks == most >= after.by_prices and after.full, skipped
+
+
 class _Check:
     category, sentence = "values", "It is so."
 
