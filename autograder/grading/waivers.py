@@ -32,7 +32,7 @@ OPTION = "c.Exercises.waived"
 FORM = 'should map names of exercises to lists of their checks, such as {"attention": ["test_dtypes"]}'
 SAYS = "This check is waived: everybody has its points."
 NEAR = 3  # names that a message suggests for a misspelt one, at most
-ROUNDED = 1e-6  # points that are none: what is recorded has four decimals
+NEARLY_ALL = 1 - 1e-9  # the share of all points that is all of them
 LISTED = 12  # names of checks in a message
 
 
@@ -142,11 +142,12 @@ def _waived(before: Outcome, checks: Mapping[str, GradedCheck], names: Sequence[
     if before.status != GRADED:
         rest = {name: points for name, points in worth.items() if name not in names}
     free, all_points = sum(worth[name] for name in names), before.max_score
-    scale = all_points / (sum(rest.values()) + free or 1.0)
+    total = sum(rest.values()) + free
+    scale = all_points / (total or 1.0)
     given = min(all_points, round(scale * free, 4))
     passed = sum(rest[check.name] for check in others if check.passed)
     # whoever passes all has all points, whatever is rounded
-    has_all = scale * (free + passed) >= all_points - ROUNDED
+    has_all = 0 < total * NEARLY_ALL <= free + passed
     earned = all_points if has_all else round(scale * (free + passed), 4)
     made = replace(
         before,

@@ -145,6 +145,13 @@ def test_whoever_passes_the_others_has_all_points_and_no_more(worth, names, most
         assert after.by_checks == most >= after.by_prices and after.full, skipped
 
 
+def test_few_points_are_not_given_to_who_fails_the_rest():
+    made = waivers.Waivers({"normalise": ["b"]})
+    made._checks["normalise"] = [_Check("a", 1.0), _Check("b", 1.0)]
+    failed = Check("a", "values", 1e-7, False, "It is so. No.", "No.")
+    assert not made.applied_to(Outcome("normalise", 0.0, 1e-7, "graded", [failed])).full
+
+
 class _Check:
     category, sentence = "values", "It is so."
 
