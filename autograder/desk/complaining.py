@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ FIELDS = 4  # of a form, at most
 LARGEST = 16 * LONGEST  # bytes of it: a character may take twelve in a form
 ID = re.compile(r"[0-9]{1,9}")  # of a complaint, below what the database's integers hold
 POINTS = re.compile(r"[0-9]{1,4}([.,][0-9]{0,4})?")
+ANSWERING = threading.Lock()  # at a desk, one answer is kept at a time
 TOO_LARGE = f"At most {LONGEST:,} characters are kept: shorten it."
 
 
@@ -126,7 +128,7 @@ async def answer(request: Request) -> Response:
     check_post(request, sent.get(FORM_TOKEN, ""))
     desk, says = desk_of(request), sent.get("answer", "")
     try:
-        await run_in_threadpool(_answer, desk, request.path_params["complaint"], says, sent.get("points", ""))
+        await run_in_threadpool(_answer, desk, request.path_params["complaint"], says, sent)
     except UserError as trouble:
         if isinstance(trouble, Refused):
             raise
@@ -211,13 +213,23 @@ def _mark(desk: Desk, complaint: Complaint) -> Mark | None:
     return overruling.mark_of(NbgraderCourse(desk.root), about, complaint.exercise, complaint.student)
 
 
-def _answer(desk: Desk, id: str, says: str, points: str) -> None:
-    """Raises UserError."""
+def _answer(desk: Desk, id: str, says: str, sent: Mapping[str, str]) -> None:
+    """Raises UserError; so it does if somebody has answered since the page was made that `sent` comes from."""
+    with ANSWERING:  # or the points of one answer might stand beside the text of another
+        complaint, given = _complaint(desk, id), _points(sent.get("points", ""))
+        complaints.said(says, "answer")
+        if sent.get("state", "") != complaint.state:
+            said = f"Somebody has answered this in the meantime: “{complaint.answer}”"
+            raise UsageError(f"{said} Send yours if it should replace that.")
+        _set_points(desk, complaint, given)
+        complaints.answer(desk.record, complaint.id, says, given)
+
+
+def _set_points(desk: Desk, complaint: Complaint, given: float | None) -> None:
+    """Set the points that an answer gives, if it gives any. Raises UserError."""
     from ..nbgrader import overruling
     from ..nbgrader.runs import NbgraderCourse
 
-    complaint, given = _complaint(desk, id), _points(points)
-    complaints.said(says, "answer")
     if given is not None:
         if not _is_there(desk, complaint):
             raise UsageError(f"The course no longer has `{complaint.exercise}`: leave the points empty.")
@@ -225,7 +237,6 @@ def _answer(desk: Desk, id: str, says: str, points: str) -> None:
             raise UsageError(f"{complaint.name} is not in the gradebook: leave the points empty.")
         about = course.assignments()[complaint.assignment]
         overruling.set_points(NbgraderCourse(desk.root), about, complaint.exercise, complaint.student, given)
-    complaints.answer(desk.record, complaint.id, says, given)
 
 
 def _points(text: str) -> float | None:

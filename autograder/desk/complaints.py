@@ -39,6 +39,11 @@ class Complaint:
     answer: str | None
     points: float | None
 
+    @property
+    def state(self) -> str:
+        """What changes with each answer; "" without one."""
+        return self.answered.isoformat() if self.answered else ""
+
 
 def written(text: str) -> str:
     """A text of a form, which ends its lines as browsers do, without what could deceive a reader."""

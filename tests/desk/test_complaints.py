@@ -235,3 +235,15 @@ def test_what_the_course_no_longer_has_can_be_answered(desk, attempt, place, wha
     assert "no longer has" in text_of(reply(desk, points="1"))
     assert reply(desk).status_code == 303 and complaints.count(desk.record) == 0
     assert (attempt.id in client(desk, "ada").get("/").text) is (what == "exercise")
+
+
+def test_of_two_answers_at_once_the_second_is_asked_whether_to_replace_the_first(desk, attempt, place):
+    complain(desk, attempt)
+    in_the_gradebook(place)
+    assert reply(desk, says="Two.", points="2").status_code == 303
+    second = reply(desk, says="None.", points="0")  # from a page that was made before
+    assert second.status_code == 422 and "Somebody has answered this in the meantime: “Two.”" in text_of(second)
+    assert "None." in second.text and in_the_gradebook(place) == (2.0, False)
+    state = BeautifulSoup(second.text, "html.parser").select_one("input[name=state]")["value"]
+    assert state and reply(desk, says="None.", points="0", state=state).status_code == 303
+    assert in_the_gradebook(place) == (0.0, False) and complaints.find(desk.record, 1).answer == "None."
