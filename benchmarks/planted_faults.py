@@ -133,8 +133,8 @@ FAULTS = (
         "line-that-occurs-twice",
         "diagnosis",
         "A statement that occurs several times is quoted as the line at fault, though it may be any of them.",
-        "        if len(found) == 1:\n            return textwrap.dedent(student)",
-        "        if found:\n            return textwrap.dedent(student)",
+        "        if len(found) == 1:\n            return lines_of_code(",
+        "        if found:\n            return lines_of_code(",
     ),
     Fault(
         "cache-of-another-seed",
@@ -198,8 +198,8 @@ FAULTS = (
         "shared-with-the-check",
         "sandbox",
         "What a mistake's code changes in place later is the check's own tensor: students read a wrong name.",
-        "self.tensors.append(plain.cpu().clone(memory_format=torch.contiguous_format))",
-        "self.tensors.append(plain.cpu().contiguous())",
+        "plain = plain.cpu().clone(memory_format=torch.contiguous_format)",
+        "plain = plain.cpu().contiguous()",
     ),
     Fault(
         "content-changes-unseen",
@@ -278,8 +278,8 @@ FAULTS = (
         "result-of-another-sandbox",
         "batch",
         "Results made without a sandbox count as those made in it: `grade` takes them from the store.",
-        "text = json.dumps([digest, assignment, course_version(), seed, device, SCHEMA, sandbox])",
-        "text = json.dumps([digest, assignment, course_version(), seed, device, SCHEMA])",
+        "about = [digest, assignment, course_version(), seed, device, SCHEMA, sandbox]",
+        "about = [digest, assignment, course_version(), seed, device, SCHEMA]",
     ),
     Fault(
         "inputs-that-were-shown",
@@ -293,8 +293,8 @@ FAULTS = (
         "extension-ignored",
         "gradebook",
         "A student with an extension gets a late penalty for handing in after everybody else's due date.",
-        "self._is_late(row.timestamp, found[row.student].extension if row.student in found else None),",
-        "self._is_late(row.timestamp, None),",
+        "self._is_late(row.timestamp, extensions.get(row.student))",
+        "self._is_late(row.timestamp, None)",
     ),
     Fault(
         "flag-lost-at-regrading",
@@ -344,7 +344,7 @@ FAULTS = (
         "early-points-by-checks",
         "desk",
         "While the rest is still graded, students see other points for an exercise than on the finished page.",
-        "known[outcome.exercise] = outcome.credited(self.grading.credit)",
+        "known[outcome.exercise] = self.grading.scoring.of_outcome(outcome)",
         "known[outcome.exercise] = outcome",
     ),
     Fault(
