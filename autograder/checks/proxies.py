@@ -608,7 +608,8 @@ class Proxy:
         """Launch it, a Triton kernel, on copies of the tensors among `args`. Raises StudentError.
 
         Returns these copies as the kernel left them, in `tensors`, and how often it read and wrote each of their
-        numbers, in `reads` and `writes` (witnessed). An access outside of the tensors is an error.
+        numbers, in `reads` and `writes`, and which program wrote it last, in `writers` (all witnessed). An access
+        outside of the tensors is an error.
 
         >>> add = submission.function("add_kernel")
         >>> add.launch((1,), torch.ones(3))

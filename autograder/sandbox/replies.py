@@ -101,12 +101,14 @@ class Held:
 class Launched:
     """The tensors that a kernel was launched with, as it left them, and how often it read and wrote each number.
 
-    `reads` and `writes` are witnessed: int32 tensors of the shapes of `tensors`.
+    `writers` are the programs that wrote each number last, counted first along the first axis of the grid; -1 is none.
+    All but the `tensors` is witnessed: int32 tensors of their shapes.
     """
 
     tensors: list[torch.Tensor]
     reads: list[torch.Tensor]
     writes: list[torch.Tensor]
+    writers: list[torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -318,7 +320,7 @@ def held(reply: wire.Message, tensors: wire.Tensors) -> Held:
 
 def launched(reply: wire.Message, tensors: wire.Tensors, given: Sequence[torch.Tensor]) -> Launched:
     """What a kernel did with the tensors `given`. Raises WireError."""
-    parts = [wire.unpack(reply.get(name), tensors) for name in ("value", "reads", "writes")]
+    parts = [wire.unpack(reply.get(name), tensors) for name in ("value", "reads", "writes", "writers")]
     for place, found in enumerate(parts):
         if not isinstance(found, list) or len(found) != len(given):
             raise wire.WireError("what a kernel left is not one tensor for each that it was given")

@@ -38,6 +38,16 @@ def test_what_a_kernel_writes_reads_and_leaves_comes_back():
     assert not got.reads[1].any() and not got.writes[0].any()
 
 
+@pytest.mark.parametrize("grid", [(3,), (1, 3), (1, 1, 3)])
+def test_who_wrote_a_number_last_comes_back(grid):
+    """Programs are counted along the first axis of the grid, then along the others."""
+    line = f"tl.store(out_ptr + tl.program_id({len(grid) - 1}) * 2 + tl.arange(0, 2), 1.0)"
+    got = submission(line).launch(grid, torch.arange(6.0), torch.zeros(7), 6, 8)
+    assert got.writers[1].tolist() == [0, 0, 1, 1, 2, 2, -1] and (got.writers[0] == -1).all()
+    again = submission("tl.store(out_ptr + tl.arange(0, 2), 1.0)").launch((2, 2), torch.zeros(1), torch.zeros(2), 6, 8)
+    assert again.writers[1].tolist() == [3, 3]
+
+
 @pytest.mark.parametrize(
     "line, said",
     [
@@ -89,13 +99,14 @@ def test_other_arguments_than_it_takes_are_an_error():
         submission(COPY).launch((1,), torch.zeros(6), 6)
 
 
-@pytest.mark.parametrize("broken", ["value", "reads", "writes"])
+@pytest.mark.parametrize("broken", ["value", "reads", "writes", "writers"])
 @pytest.mark.parametrize(
     "instead", [None, [], {}, [torch.zeros(2)], [torch.zeros(3, dtype=torch.int64)], [3], torch.zeros(3)], ids=str
 )
 def test_a_reply_that_is_no_launch_is_refused(broken, instead):
     given, tensors = [torch.zeros(3)], []
     whole = {"value": [torch.ones(3)], "reads": [torch.ones(3).int()], "writes": [torch.ones(3).int()]}
+    whole["writers"] = [torch.zeros(3).int()]
     reply = {name: wire.pack(of, tensors) for name, of in whole.items()}
     assert replies.launched(reply, tensors, given).tensors[0].tolist() == [1, 1, 1]
     reply[broken] = wire.pack(instead, tensors)

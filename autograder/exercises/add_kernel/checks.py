@@ -121,7 +121,7 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 
 @check("mode", points=0.125, witnessed=True)
 def test_accesses(submission: Submission, draw: Draw) -> None:
-    """Each number is read once and written once, and none behind the n-th."""
+    """Each number is read once and written once, by the program of its block, and none behind the n-th."""
     adds_one_block(submission, draw)
     for n, block in ((12, 4), (11, 4)):
         x, y = draw.normal(24), draw.normal(24)
@@ -134,6 +134,10 @@ def test_accesses(submission: Submission, draw: Draw) -> None:
                 counts, allowed, f"For n = {n}, the numbers of `{name}` up to n are to be read once, others never."
             )
         kernels.most(got.writes[2], allowed, f"For n = {n}, the numbers of `out_ptr` up to n are to be written once.")
+        right = torch.arange(24) // block
+        kernels.by_program(
+            submission, got.writers[2], right, "Program i is to add the numbers that lie side by side in block i."
+        )
 
 
 @check("mode", points=0.125, witnessed=True)

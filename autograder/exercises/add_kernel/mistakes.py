@@ -30,6 +30,11 @@ mistake(
     FIRST="tl.program_id(0)",
 )
 mistake(
+    "places-in-strides",
+    "A program's numbers lie apart, a number of each other program between them: those of block i lie side by side.",
+    PLACES="tl.program_id(0) + tl.arange(0, BLOCK) * tl.num_programs(0)",
+)
+mistake(
     "one-block-too-far",
     "The blocks begin one block too late: the first program has the number 0.",
     FIRST="(tl.program_id(0) + 1) * BLOCK",

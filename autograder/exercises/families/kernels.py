@@ -56,6 +56,22 @@ def most(counts: torch.Tensor, allowed: torch.Tensor | int, sentence: str) -> No
         raise CheckFailed(f"{sentence} Number {where} is accessed {counts[place]} times.")
 
 
+def by_program(
+    submission: Submission, writers: torch.Tensor, right: torch.Tensor, sentence: str, width: int = 0
+) -> None:
+    """Raises CheckFailed with the sentence if another program than is `right` has written a number.
+
+    A program has one number or, where the first axis of its grid has a `width`, two.
+    """
+    other = (writers != right) & (writers >= 0)
+    submission.note("by program", not other.any())
+    if other.any():
+        place = tuple(other.nonzero()[0].tolist())
+        where, program = (place[0] if len(place) == 1 else place), int(writers[place])
+        who = (program % width, program // width) if width else program
+        raise CheckFailed(f"{sentence} Number {where} is written by program {who}.")
+
+
 def written(got: torch.Tensor, launched: Launched, number: int) -> torch.Tensor:
     """How often each number of the tensor `number` was written."""
     return launched.writes[number].reshape(got.shape)

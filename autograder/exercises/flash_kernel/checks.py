@@ -23,6 +23,7 @@ NO_DEVICE = kernels.NO_DEVICE
 TRIES_EDITS = kernels.TRIES_EDITS
 ABOUT_MODE = kernels.ABOUT_MODE
 D = 4
+WIDE = 8  # in float16, where a tensor descriptor asks for 16 bytes a row
 
 
 def right(given: Sequence[torch.Tensor], scale: float, causal: bool) -> tuple[torch.Tensor, torch.Tensor]:
@@ -198,7 +199,7 @@ def test_hidden_beside_extreme(submission: Submission, draw: Draw) -> None:
 def test_half_precision(submission: Submission, draw: Draw) -> None:
     """float16 in, float16 out, and an lse in float32."""
     several_tiles(submission, draw)
-    given = inputs(draw, 1, 8, dtype=torch.float16)
+    given = inputs(draw, 1, 8, WIDE, torch.float16)
     got = equal(submission, given, False, 4, 4)
     close(got.tensors[4], right(given, scale_for(given), False)[1], "the lse for float16", tolerance=5e-3)
 
@@ -223,7 +224,10 @@ def test_tiles_above_the_diagonal(submission: Submission, draw: Draw) -> None:
 
 @check("mode", points=0.5, witnessed=True)
 def test_accesses(submission: Submission, draw: Draw) -> None:
-    """Of keys and values, the tiles that a block of queries sees are read once for it, and no others; queries once."""
+    """Of keys and values, a block of queries reads the tiles that it sees once, and no others; queries are read once.
+
+    Program (i, h) writes block i of head h.
+    """
     several_tiles(submission, draw)
     for causal, t, block_m, block_n in ((False, 8, 4, 4), (True, 8, 4, 4), (True, 14, 4, 8)):
         got = launched(submission, inputs(draw, 1, t), causal, block_m, block_n)
@@ -240,6 +244,9 @@ def test_accesses(submission: Submission, draw: Draw) -> None:
         kernels.most(got.reads[0], 1, f"{where}: the queries are read more than once.")
         kernels.most(got.writes[3], 1, f"{where}: the output is written more than once.")
         kernels.most(got.writes[4], 1, f"{where}: the lse is written more than once.")
+        right = (torch.arange(t) // block_m).unsqueeze(0)
+        says = f"{where}: program (i, h) is to make block i of the queries of head h, which lie side by side."
+        kernels.by_program(submission, got.writers[4], right, says, width=blocks(t, block_m))
 
 
 @check("mode", points=0.25, witnessed=True)

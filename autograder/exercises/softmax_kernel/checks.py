@@ -140,7 +140,7 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
 
 @check("mode", points=0.25, witnessed=True)
 def test_accesses(submission: Submission, draw: Draw) -> None:
-    """One pass: each number of a row is read once and written once."""
+    """One pass: each number of row i is read once and written once, by program i."""
     one_row(submission, draw)
     for rows, columns, block in ((1, 8, 8), (3, 8, 8), (2, 5, 8)):
         got = launched(submission, draw.normal(rows, columns), block=block, x_stride=9, out_stride=9)
@@ -150,6 +150,8 @@ def test_accesses(submission: Submission, draw: Draw) -> None:
         kernels.most(
             got.writes[1], allowed, "Each number of a row is to be written once, and what is between rows never."
         )
+        right = torch.arange(rows).unsqueeze(1).expand(rows, 9)
+        kernels.by_program(submission, got.writers[1], right, "Program i is to make row i.")
 
 
 @check("mode", points=0.25, witnessed=True)

@@ -525,7 +525,8 @@ class RequestHandler:
     def op_launch(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Launch a Triton kernel on a "grid", with copies of the tensors among "args".
 
-        The reply holds these copies as the kernel left them, and how often it read and wrote each of their numbers.
+        The reply holds these copies as the kernel left them, how often it read and wrote each of their numbers, and
+        which program wrote it last.
         """
         args = wire.unpack(request["args"], tensors, objects=self.objects)
         kernel, grid = self.find(request["target"]), tuple(wire.unpack(request["grid"], tensors))
@@ -535,12 +536,11 @@ class RequestHandler:
             name = request["target"]
             raise Unusable(f"`{name}` is no Triton kernel: the line above its `def` should be `@triton.jit`") from None
         shapes = [one.shape for one in memory.tensors]
-        counts = (memory.reads, memory.writes)
-        reads, writes = ([torch.from_numpy(n).view(s) for n, s in zip(of, shapes, strict=True)] for of in counts)
-        return {
-            name: wire.pack(of, out)
-            for name, of in zip(("value", "reads", "writes"), (memory.tensors, reads, writes), strict=True)
-        }
+        seen = {"reads": memory.reads, "writes": memory.writes, "writers": memory.writers}
+        reply = {"value": wire.pack(memory.tensors, out)}
+        for name, of in seen.items():
+            reply[name] = wire.pack([torch.from_numpy(n).view(s) for n, s in zip(of, shapes, strict=True)], out)
+        return reply
 
     def op_compile(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Have Triton's compiler look at a kernel that was launched, for arguments like "args"."""

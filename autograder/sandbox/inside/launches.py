@@ -39,7 +39,10 @@ class NoKernel(Exception):
 
 
 class Memory:
-    """The tensors among the arguments of a launch, in memory of their own, and how often each number is accessed."""
+    """The tensors among the arguments of a launch, in memory of their own, and how often each number is accessed.
+
+    `writers` are the programs that wrote each number last, counted first along the first axis of the grid; -1 is none.
+    """
 
     def __init__(self, given: Sequence[torch.Tensor], names: Sequence[str]) -> None:
         self.names = names
@@ -60,6 +63,7 @@ class Memory:
         self.sizes = [one.element_size() for one in self.tensors]
         self.reads = [numpy.zeros(one.numel(), numpy.int32) for one in self.tensors]
         self.writes = [numpy.zeros(one.numel(), numpy.int32) for one in self.tensors]
+        self.writers = [numpy.full(one.numel(), -1, numpy.int32) for one in self.tensors]
         # what lies nearest to a tensor is taken for an access to it
         self.borders = numpy.array([first - room // 2 for first in self.first[1:]], dtype=numpy.uint64)
 
@@ -76,6 +80,8 @@ class Memory:
             if len(outside) or rest.any():
                 raise OutOfBounds(self._said(number, outside, held, verb))
             numpy.add.at(counts[number], index, 1)
+            if counts is self.writes:
+                self.writers[number][index] = _program()
 
     def _said(self, number: int, outside: Any, held: int, verb: str) -> str:
         name = self.names[number]
@@ -87,6 +93,13 @@ class Memory:
             f"Your kernel {verb} number {outside[0]} of `{name}`, which holds {held}, from 0 to {held - 1}: mask what"
             " is outside"
         )
+
+
+def _program() -> int:
+    """The number of the program that runs, along all axes of the grid."""
+    builder: Any = sys.modules["triton.runtime.interpreter"].interpreter_builder
+    (x, y, z), (width, height, _) = builder.grid_idx, builder.grid_dim
+    return x + width * (y + height * z)
 
 
 class Watched:
