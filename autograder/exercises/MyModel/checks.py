@@ -263,7 +263,7 @@ def agrees(submission: Submission, found: Reading) -> None:
         submission.note(found.grows, *looks)
         where = "at the first token already" if first else "not at the first token, but later"
         hint = "" if first or not all(looks) else SEEN
-        raise CheckFailed(f"The logits are not those of `forward`, {where}: they differ by up to {apart:.0%}.{hint}")
+        raise CheckFailed(f"The logits are not those of `forward`, {where}: they differ by up to {apart:.1%}.{hint}")
 
 
 def remembers(submission: Submission, found: Reading) -> None:
@@ -271,7 +271,7 @@ def remembers(submission: Submission, found: Reading) -> None:
     apart = found.apart(HALF, LENGTH)
     submission.note(found.goes_on)
     where = f"After {HALF} tokens, in a new process," if found.goes_on else f"After {HALF} tokens, in whatever process,"
-    refuse(submission, apart > NEAR, f"{where} the logits differ by up to {apart:.0%}.")
+    refuse(submission, apart > NEAR, f"{where} the logits differ by up to {apart:.1%}.")
 
 
 def few_bytes(submission: Submission, found: Reading) -> None:
