@@ -10,6 +10,8 @@ from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import staleness_of
 
+from autograder.nbgrader.runs import NbgraderCourse
+
 pytestmark = pytest.mark.skipif(not BROWSER, reason="needs chromium")
 
 
@@ -153,3 +155,68 @@ def test_the_instructors_page_is_live(desk, window):
     desk.hand_in("bela", "right")
     until(lambda: int(window.execute_script(row)) == before + 1, 20)
     assert window.find_element(By.LINK_TEXT, "refresh")
+
+
+def links(window, part):
+    """Where the first link leads whose address has `part` in it."""
+    found = [one.get_attribute("href") for one in window.find_elements(By.CSS_SELECTOR, "main a")]
+    return next(address for address in found if part in address)
+
+
+@pytest.mark.slow("one test of a browser is in each run")
+def test_what_the_instructors_page_leads_to(desk, window):
+    """A student, an attempt, an exercise, a mistake, an hour: axe finds nothing; more time is given by keyboard."""
+    with NbgraderCourse(desk.place).gradebook() as book:
+        book.update_or_create_assignment(NAME, duedate="2027-03-01 12:00:00")
+    desk.hand_in("ada", "torch.ones(t, t, dtype=torch.bool, device=device).tril(1) & True")
+    window.delete_all_cookies()
+    log_in(window, desk.instructors_link())
+    window.get(f"{desk.url}instructor/{NAME}")
+    whole = window.current_url
+    for part in ("/student?", "/exercise/", "/mistake?", "/attempts?"):
+        window.get(whole)
+        window.get(links(window, part))
+        assert faults_in_all_lights(window) == [], part
+        assert "rror" not in window.title
+    window.get(f"{whole}/student?id=ada")
+    window.get(links(window, "/attempt/"))
+    assert faults_in_all_lights(window) == []
+    window.get(f"{whole}/student?id=ada")
+    tab_to(window, lambda one: one.get_attribute("id") == "time")
+    ActionChains(window).send_keys("soon", Keys.ENTER).perform()
+    until(lambda: "is no time" in text(window))
+    assert faults_in_all_lights(window) == []
+    tab_to(window, lambda one: one.get_attribute("id") == "time")
+    ActionChains(window).send_keys("2d", Keys.ENTER).perform()
+    until(lambda: "with an extension" in text(window))
+    assert "3 March 2027" in text(window)
+
+
+@pytest.mark.slow("one test of a browser is in each run")
+def test_a_complaint_by_keyboard(desk, window):
+    """From the student's attempt to the answer that the student reads; axe finds nothing on the way."""
+    desk.hand_in("ada", "torch.ones(t, t, dtype=torch.bool, device=device).tril(1) & True")
+    attempt = desk.record.attempts("student:ada")[0]
+    window.delete_all_cookies()
+    log_in(window, desk.link("ada"))
+    window.get(f"{desk.url}attempts/{attempt.id}")
+    window.get(links(window, "/complaint"))
+    assert faults_in_all_lights(window) == []
+    tab_to(window, lambda one: one.get_attribute("id") == "says")
+    ActionChains(window).send_keys("The text says below the diagonal.", Keys.TAB, Keys.ENTER).perform()
+    until(lambda: "It waits for an answer" in text(window))
+    assert faults_in_all_lights(window) == []
+    window.delete_all_cookies()
+    log_in(window, desk.instructors_link())
+    window.get(f"{desk.url}instructor")
+    window.get(links(window, "/complaints"))
+    assert faults_in_all_lights(window) == []
+    window.get(links(window, "/complaints/"))
+    assert faults_in_all_lights(window) == []
+    tab_to(window, lambda one: one.get_attribute("id") == "answer")
+    ActionChains(window).send_keys("Look at the second line.", Keys.TAB, Keys.ENTER).perform()
+    until(lambda: "Answered" in text(window))
+    window.delete_all_cookies()
+    log_in(window, desk.link("ada"))
+    window.get(f"{desk.url}attempts/{attempt.id}/complaint")
+    assert "Look at the second line." in text(window) and faults_in_all_lights(window) == []

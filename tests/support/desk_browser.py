@@ -14,7 +14,7 @@ from chrome import until
 from conftest import cell_of, load
 
 from autograder import course
-from autograder.desk import handing, instructor, released
+from autograder.desk import command, handing, released
 from autograder.desk.app import make_app, visitor_of
 from autograder.desk.desk import Desk
 from autograder.desk.doors import links
@@ -58,7 +58,7 @@ class OpenDesk:
 
     @contextlib.contextmanager
     def served(self):
-        app = make_app(self.desk, [*instructor.routes(), *released.routes(NbgraderCourse(self.place).config)])
+        app = make_app(self.desk, [*command.pages_of_class(), *released.routes(NbgraderCourse(self.place).config)])
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [self.listener]}, daemon=True)
         thread.start()

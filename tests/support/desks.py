@@ -19,7 +19,7 @@ import tiny
 from conftest import ROOT, cell_of, load
 
 from autograder import course
-from autograder.desk import instructor
+from autograder.desk import command
 from autograder.desk.app import make_app
 from autograder.desk.desk import Desk
 from autograder.desk.gradebook_reader import GradebookReader
@@ -168,7 +168,7 @@ class Client(AppClient):
 
     def __init__(self, desk, who="ada", **headers):
         self.desk = desk
-        super().__init__(make_app(desk, instructor.routes()), {**({"who": who} if who else {}), **headers})
+        super().__init__(make_app(desk, command.pages_of_class()), {**({"who": who} if who else {}), **headers})
 
     def hand_in(self, data, name=NAME, exercise=None, kind="application/x-ipynb+json", **options):
         """Hand in as `hand_in()` does."""
@@ -242,7 +242,7 @@ def main(place, database, jobs):
     with desk_in(Path(place), database, int(jobs), at_once=10**6, who="everybody") as desk:
         listener = server.listening("127.0.0.1", 0)
         ready = functools.partial(print, f"open http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-        server.serve(make_app(desk, instructor.routes()), listener, ready)
+        server.serve(make_app(desk, command.pages_of_class()), listener, ready)
 
 
 if __name__ == "__main__":
