@@ -75,7 +75,11 @@ def test_a_price_that_is_no_share_is_refused(wrong):
 
 def test_one_slip_is_paid_once(costs):
     assert costs("softmax", bank("softmax")["divided-by-max"].local()) == {"divided-by-max": PRICES["values"]}
-    assert costs("softmax", bank("softmax")["exp-without-max"].local()) == {"exp-without-max": PRICES["numerics"]}
+    assert costs("softmax", bank("softmax")["epsilon-in-the-sum"].local()) == {"epsilon-in-the-sum": PRICES["numerics"]}
+
+
+def test_what_lacks_the_one_idea_of_an_exercise_is_paid_as_its_author_says(costs):
+    assert costs("softmax", bank("softmax")["exp-without-max"].local()) == {"exp-without-max": 0.5}
 
 
 def test_a_whole_answer_has_no_price(costs):
