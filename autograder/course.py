@@ -169,7 +169,8 @@ def kits_own() -> Path | None:
 
 def is_course(folder: Path) -> bool:
     """Whether a folder is a course."""
-    return (folder / "nbgrader_config.py").is_file() and (folder / "source").is_dir()
+    # os.path, which has False for any path; pathlib raises an error for a name that is too long, say
+    return os.path.isfile(folder / "nbgrader_config.py") and os.path.isdir(folder / "source")
 
 
 def own_exercises(course: Path | None = None) -> Path:

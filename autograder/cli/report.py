@@ -1,12 +1,18 @@
 """`autograder report`: writes the feedback and the class report."""
 
+from __future__ import annotations
+
 import os
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..batch.commands import locked, report_class
 from ..errors import UsageError
 from . import shared
+
+if TYPE_CHECKING:
+    from ..course import Assignment
 
 
 def add(commands: shared.Commands) -> None:
@@ -53,16 +59,28 @@ def run(options: Namespace) -> int:
     if not wanted:
         raise UsageError("Nothing is graded yet: run `autograder grade` first.")
     if options.last:
-        from ..report import years
-
-        for assignment in wanted:
-            print(f"{os.path.relpath(years.write(root, options.last, assignment), root)} is written")
-        return 0
+        return _compare(root, options.last, list(wanted), all_of_them=not options.assignments)
     codes = []
     for assignment in wanted:
         with locked(root, assignment.name):
             codes.append(report_class(root, assignment, options.jobs, options.by_hand, options.formgrader or ""))
     return max(codes)
+
+
+def _compare(root: Path, last: Path, wanted: list[Assignment], all_of_them: bool) -> int:
+    """Write the pages of two years. If they are wanted of `all_of_them`, those are left out that one year alone has."""
+    from ..report import years
+
+    written = 0
+    for number, assignment in enumerate(wanted, 1):
+        try:
+            print(f"{os.path.relpath(years.write(root, last, assignment), root)} is written")
+            written += 1
+        except years.NothingGraded as problem:
+            if not all_of_them or number == len(wanted) and not written:
+                raise
+            print(problem)
+    return 0
 
 
 def _address(text: str) -> str:

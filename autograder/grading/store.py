@@ -129,10 +129,13 @@ class Store:
         data = {"verdict": verdict.to_dict(), "recorded": recorded}
         self._write(self.root / "verdicts" / assignment / f"{student}.json", json.dumps(data))
 
-    def latest_of(self, assignment: str, student: str) -> tuple[Verdict | None, Any]:
-        """(the student's latest verdict, with the instructor's names; what the gradebook recorded of it), or Nones."""
+    def latest_of(self, assignment: str, student: str, named: bool = True) -> tuple[Verdict | None, Any]:
+        """(the student's latest verdict; what the gradebook recorded of it), or Nones.
+
+        `named`: with the instructor's names.
+        """
         verdict, recorded = _latest(read(self.root / "verdicts" / assignment / f"{student}.json"))
-        return verdict and self.names.told(verdict), recorded
+        return self.names.told(verdict) if verdict and named else verdict, recorded
 
     @functools.cached_property
     def names(self) -> Names:
@@ -209,10 +212,13 @@ class Store:
             text = json.dumps({"cells": sorted(known | new)}, ensure_ascii=False)
             write(self.root / "released" / f"{assignment}.json", text)
 
-    def each(self, assignment: str) -> Iterator[tuple[str, Verdict]]:
-        """Yield (student, verdict) one by one, sorted: the verdicts of a large class do not fit into memory."""
+    def each(self, assignment: str, named: bool = True) -> Iterator[tuple[str, Verdict]]:
+        """Yield (student, verdict) one by one, sorted: the verdicts of a large class do not fit into memory.
+
+        `named`: with the instructor's names.
+        """
         for student in self.students(assignment):
-            verdict, _ = self.latest_of(assignment, student)
+            verdict, _ = self.latest_of(assignment, student, named)
             if verdict is not None:
                 yield student, verdict
 

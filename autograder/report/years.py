@@ -25,6 +25,10 @@ Z = statistics.NormalDist().inv_cdf(0.975)  # of a 95% interval
 FEW = 10  # students of a year, below which hardly any difference is clear
 
 
+class NothingGraded(UsageError):
+    """A year has no results of an assignment."""
+
+
 @dataclass(frozen=True)
 class Share:
     """So many of so many students."""
@@ -90,7 +94,8 @@ class Tally:
             return
         self.begun += 1
         self.right += outcome.status == "graded" and outcome.by_checks == outcome.max_score
-        self.shares.append(outcome.by_checks / outcome.max_score if outcome.max_score else 0.0)
+        share = outcome.by_checks / outcome.max_score if outcome.max_score > 0 else 0.0
+        self.shares.append(min(1.0, max(0.0, share)))  # of a store that somebody has edited, say
         for one in {one.id: one for one in named_in(outcome)}.values():
             self.mistakes[one.id] += 1
             self.says.setdefault(one.id, one.message)
@@ -128,8 +133,8 @@ def tallied(verdicts: Iterable[tuple[str, Verdict]]) -> tuple[int, dict[str, Tal
     many, found = 0, dict[str, Tally]()
     for _, verdict in verdicts:
         many += 1
-        for outcome in verdict.exercises:
-            found.setdefault(outcome.exercise, Tally()).add(outcome)
+        for name, outcome in {one.exercise: one for one in verdict.exercises}.items():  # each once a student
+            found.setdefault(name, Tally()).add(outcome)
     return many, found
 
 
@@ -140,7 +145,7 @@ def compared(then: tuple[int, Mapping[str, Tally]], now: tuple[int, Mapping[str,
     for name in dict.fromkeys([*after, *before]):
         last, this = before.get(name, Tally()), after.get(name, Tally())
         mistakes = [
-            Mistake(id, this.says.get(id) or last.says[id], _change(last.mistakes[id], last, this.mistakes[id], this))
+            Mistake(id, (last.says | this.says)[id], _change(last.mistakes[id], last, this.mistakes[id], this))
             for id in {*last.mistakes, *this.mistakes}
         ]
         mistakes.sort(key=lambda one: (not one.change.is_clear, -abs(one.change.difference), one.id))
@@ -155,21 +160,33 @@ def _change(then: int, last: Tally, now: int, this: Tally) -> Change:
 
 
 def write(root: Path, last: Path, assignment: course.Assignment) -> Path:
-    """Write reports/<assignment>-years.html, with the class of the course in `last`. Raises UsageError."""
+    """Write reports/<assignment>-years.html, with the class of the course in `last`. Raises UsageError.
+
+    Names that instructors gave to wrong answers are left out: examples are graded on one year's inputs, by its checks,
+    so that the other year has nobody with such a name, whoever made the mistake.
+    """
     if not course.is_course(last):
         raise UsageError(f"{last} is no course: give the folder of last year's, which has nbgrader_config.py in it.")
     if last.resolve() == root.resolve():
         raise UsageError(f"{last} is this course itself: give the folder of last year's.")
     years = []
     for place in (last, root):
-        many, found = tallied(Store(place).each(assignment.name))
+        many, found = tallied(Store(place).each(assignment.name, named=False))
         if not many:
-            raise UsageError(f"Nothing of {assignment.name} is graded in {place}: there is nothing to compare.")
+            raise NothingGraded(_why_nothing(place, assignment.name))
         years.append((many, found))
     path = root / "reports" / f"{assignment.name}-years.html"
     store.write(path, render(assignment.name, last.resolve().name, root.resolve().name, years[0], years[1]))
     path.chmod(0o644)
     return path
+
+
+def _why_nothing(place: Path, name: str) -> str:
+    """Why there is no result of an assignment to compare."""
+    if many := len(Store(place).students(name)):
+        of = "the one result" if many == 1 else f"the {many} results"
+        return f"{of.capitalize()} of {name} in {place} cannot be read here: grade there with this version of the kit."
+    return f"Nothing of {name} is graded in {place}: there is nothing to compare."
 
 
 def render(

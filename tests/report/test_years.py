@@ -1,13 +1,21 @@
 """The page that compares two years: its intervals, what it counts, and that nothing a student wrote gets out."""
 
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
 import pytest
 from bs4 import BeautifulSoup
 from test_class_report import HOSTILE, assignment, graded, untouched, verdict
 
+from autograder import course
+from autograder.cli import main
 from autograder.errors import UsageError
+from autograder.grading import store
 from autograder.grading.store import Store
 from autograder.report import years
 from autograder.report.years import Change, Share
+from autograder.verdict import Diagnosis
 
 
 @pytest.mark.parametrize(
@@ -102,3 +110,84 @@ def test_what_cannot_be_compared_is_a_sentence(two, tmp_path):
     ):
         with pytest.raises(UsageError, match=says):
             years.write(this, place, assignment(one=2))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda v: v["exercises"].extend(v["exercises"][:1] * 3),
+        lambda v: v["exercises"][0].update(max_score=1e-320, by_checks=1.0),
+        lambda v: v["exercises"][0].update(max_score=-2.0, by_checks=-5.0),
+        lambda v: v["exercises"][0].update(max_score=0.0, by_checks=9.0),
+    ],
+    ids=["an exercise many times", "hardly any points", "negative points", "no points"],
+)
+def test_a_store_that_somebody_has_edited_gives_shares_from_0_to_1(two, edit):
+    last, this = two
+    data = {"verdict": WRONG.to_dict(), "recorded": {}}
+    edit(data["verdict"])
+    store.write(last / ".autograder" / "verdicts" / "09_made_up" / "zoe.json", json.dumps(data))
+    page = BeautifulSoup(years.write(this, last, assignment(one=2, two=1)).read_text(), "html.parser")
+    cells = [row.find_all("td")[0].text for row in page.select("#exercise-one tbody tr")[:3]]
+    assert cells[0] == "1 of 1 (100%)" and cells[2] in ("0%", "50%", "100%")
+
+
+def test_a_mistake_without_a_sentence_is_compared():
+    silent = graded("one", ["a"], {"b": "No."}, ["no-scale"])
+    silent.diagnosis[0].message = ""
+    assert "0 of 1" in page_of([RIGHT], [verdict(silent)]).select_one("#exercise-one").text
+
+
+def test_results_that_cannot_be_read_are_not_called_ungraded(two):
+    last, this = two
+    data = {"verdict": {**WRONG.to_dict(), "schema": 0}, "recorded": {}}
+    store.write(last / ".autograder" / "verdicts" / "09_made_up" / "zoe.json", json.dumps(data))
+    with pytest.raises(UsageError, match="The one result of 09_made_up in .* cannot be read here"):
+        years.write(this, last, assignment(one=2, two=1))
+
+
+def test_names_that_one_year_alone_can_give_are_not_compared(two, monkeypatch):
+    """The examples of last year's names are not graded on this course's checks, nor this year's on last year's."""
+
+    class Named:
+        def told(self, verdict):
+            one, two = verdict.exercises
+            own = Diagnosis("one-0123abcd", "My own sentence.")
+            return replace(verdict, exercises=[replace(one, diagnosis=[*one.diagnosis, own]), two])
+
+    last, this = two
+    Store(last).put_latest("09_made_up", "zoe", WRONG, {})
+    monkeypatch.setattr(Store, "names", Named())
+    assert Store(this).latest("09_made_up")["ada"].exercises[0].diagnosis[-1].message == "My own sentence."
+    text = years.write(this, last, assignment(one=2, two=1)).read_text()
+    assert "My own sentence." not in text and "What no-scale says." in text
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """An assignment that the command can find."""
+
+    name: str
+
+
+def test_an_assignment_that_is_new_this_year_keeps_no_other_page(two, monkeypatch, capsys):
+    """Unless it is asked for by name."""
+    last, this = two
+    known = {name: Renamed(name) for name in ("08_new", "09_made_up", "10_new")}
+    for name in known:
+        Store(this).put_latest(name, "ada", WRONG, {})
+    Store(last).put_latest("09_made_up", "zoe", RIGHT, {})
+    monkeypatch.chdir(this)
+    monkeypatch.setattr(course, "assignments", lambda *_: known)
+    assert main(["report", "--last", str(last)]) == 0
+    said = capsys.readouterr().out
+    assert [path.name for path in (this / "reports").iterdir()] == ["09_made_up-years.html"]
+    assert "Nothing of 08_new is graded in" in said and "Nothing of 10_new is graded in" in said
+    assert main(["report", "08_new", "--last", str(last)]) != 0
+    assert "Nothing of 08_new is graded in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a/" * 3000, "caf\udce9"])
+def test_a_folder_with_an_impossible_name_is_no_course(two, name):
+    with pytest.raises(UsageError, match="is no course"):
+        years.write(two[1], Path(name), assignment(one=2))
