@@ -59,15 +59,13 @@ def extend(root: Path, assignment: course.Assignment, student: str, by: timedelt
     with locked(root, assignment.name):
         with runs.gradebook() as gradebook:
             due = _due(gradebook, assignment)
-            _require_student(gradebook, student)
-        given = {**results.extensions(assignment.name), student: by}
-        results.put_extensions(assignment.name, {one: more for one, more in given.items() if more})
-        with runs.gradebook() as gradebook:
-            _record(gradebook, assignment, student, by)
+            theirs = _later(assignment, due, by) if by else due
+            _require_student(gradebook, results, student, by)
+            _record(gradebook, results, assignment, student, by)
         penalties.settle(runs, assignment, student)
     if by is None:
-        return f"{student}: {assignment.name} is due with the class, on {_moment(due)}."
-    return f"{student}: {assignment.name} is due on {_moment(due + by)}, {duration(by)} after the class."
+        return f"{printable(student)}: {assignment.name} is due with the class, on {_moment(due)}."
+    return f"{printable(student)}: {assignment.name} is due on {_moment(theirs)}, {duration(by)} after the class."
 
 
 def extend_all(root: Path, assignment: course.Assignment, by: timedelta | None) -> str:
@@ -76,16 +74,19 @@ def extend_all(root: Path, assignment: course.Assignment, by: timedelta | None) 
         raise UsageError(
             "Nobody knows any more when it was due: give the class a due date as docs/instructors.md says."
         )
-    runs = NbgraderCourse(root)
+    runs, results = NbgraderCourse(root), Store(root)
     with locked(root, assignment.name):
         with runs.gradebook() as gradebook:
-            due = _due(gradebook, assignment) + by
-            found: Any = gradebook.find_assignment(assignment.name)
-            found.duedate = due
-            gradebook.db.commit()
-        penalties.settle(runs, assignment)
+            before = _due(gradebook, assignment)
+        due = _later(assignment, before, by)
+        _move(runs, assignment, due)
+        try:
+            penalties.settle(runs, assignment)
+        except BaseException:
+            _move(runs, assignment, before)  # or the same command, given again, would move it twice
+            raise
     with runs.gradebook() as gradebook:
-        many = len(extensions(gradebook, Store(root), assignment.name))
+        many = len(extensions(gradebook, results, assignment.name).keys() - results.dropped())
     later = f" {many} with extensions {'has' if many == 1 else 'have'} them on top of that." if many else ""
     return f"{assignment.name} is due on {_moment(due)} for the class.{later}"
 
@@ -97,8 +98,9 @@ def listing(root: Path) -> str:
         known: Any = gradebook.assignments
         dues = {one.name: one.duedate for one in known}
         given = {name: extensions(gradebook, results, name) for name in course.assignments(root)}
+    dropped = results.dropped()
     for name, theirs in given.items():
-        for student, by in sorted(theirs.items()):
+        for student, by in sorted((student, by) for student, by in theirs.items() if student not in dropped):
             due = due_with(dues.get(name), by)
             lines.append(f"{name}  {printable(student)}: {duration(by)}{f', until {_moment(due)}' if due else ''}")
     return "\n".join(lines) or "Nobody has an extension."
@@ -118,23 +120,45 @@ def _due(gradebook: Gradebook, assignment: course.Assignment) -> datetime:
     return due
 
 
-def _require_student(gradebook: Gradebook, student: str) -> None:
-    """Raises UsageError unless the gradebook knows the student."""
+def _later(assignment: course.Assignment, due: datetime, by: timedelta) -> datetime:
+    """A due date moved by so much. Raises UsageError if no calendar has it: who sets 9999-12-31 means "never"."""
+    try:
+        return due + by
+    except OverflowError:
+        raise UsageError(f"{assignment.name} is due on {_moment(due)}: no date is {duration(by)} later.") from None
+
+
+def _require_student(gradebook: Gradebook, results: Store, student: str, by: timedelta | None) -> None:
+    """Raises UsageError unless the gradebook knows the student and, to give time, the class still has them."""
     known = [id for (id,) in gradebook.db.execute(select(Student.id))]
     gradebook.db.rollback()
     if student not in known:
         near = difflib.get_close_matches(student, known, n=1)
         did = f"did you mean {near[0]!a}?" if near else "`autograder roster` lists the class, and takes in who is new."
         raise UsageError(f"{printable(student)[:80]} is not in the gradebook: {did}")
+    if by and student in results.dropped():
+        raise UsageError(f"{printable(student)[:80]} was dropped: `autograder roster --take-back ID` takes them back.")
 
 
-def _record(gradebook: Gradebook, assignment: course.Assignment, student: str, by: timedelta | None) -> None:
-    """Write an extension into a student's submission, if there is one."""
+def _record(
+    gradebook: Gradebook, results: Store, assignment: course.Assignment, student: str, by: timedelta | None
+) -> None:
+    """Keep an extension in the store, and in the student's submission if there is one: in both places or in none."""
     found: Any = gradebook.find_assignment(assignment.name)
     table = SubmittedAssignment.__table__
     of_student = table.c.assignment_id == found.id, table.c.student_id == student
     gradebook.db.execute(update(table).where(*of_student).values(extension=by))
+    given = {**results.extensions(assignment.name), student: by}
+    results.put_extensions(assignment.name, {one: more for one, more in given.items() if more})
     gradebook.db.commit()
+
+
+def _move(runs: NbgraderCourse, assignment: course.Assignment, due: datetime) -> None:
+    """Set the due date of the class."""
+    with runs.gradebook() as gradebook:
+        found: Any = gradebook.find_assignment(assignment.name)
+        found.duedate = due
+        gradebook.db.commit()
 
 
 def _moment(when: datetime) -> str:

@@ -39,7 +39,7 @@ from ..submission.written import unanswered
 from . import penalties, preprocessors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from nbformat import NotebookNode
@@ -362,10 +362,23 @@ class GradebookWriter:
                 update(table).where(table.c.id == bindparam("of")).values(timestamp=bindparam("at")), timed
             )
         ids = {**{s["student_id"]: s["id"] for s in new}, **{student: s.id for student, s in found.items()}}
-        extensions |= {student: there.extension for student, there in found.items()}
+        extensions |= self._carried(database, found, extensions)
         return {
             row.student: (ids[row.student], self._is_late(row.timestamp, extensions.get(row.student))) for row in rows
         }
+
+    def _carried(
+        self, database: Connection, found: Mapping[str, Any], kept: Mapping[str, timedelta]
+    ) -> dict[str, timedelta]:
+        """The extensions of submissions that exist; those get the `kept` one that have none, as from a failed run."""
+        table = SubmittedAssignment.__table__
+        carried = {student: kept[student] for student, s in found.items() if not s.extension and student in kept}
+        if carried:
+            database.execute(
+                update(table).where(table.c.id == bindparam("of")).values(extension=bindparam("more")),
+                [{"of": found[student].id, "more": more} for student, more in carried.items()],
+            )
+        return {**{student: s.extension for student, s in found.items() if s.extension}, **carried}
 
     def _is_late(self, timestamp: datetime | None, extension: timedelta | None) -> bool:
         due = due_with(self.duedate, extension)

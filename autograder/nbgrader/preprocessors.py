@@ -348,7 +348,7 @@ class SaveVerdict(SaveAutoGrades):
         """Give a submission the extension that the student had before there was one: penalties come next."""
         with Gradebook(self.db_url) as gradebook:
             submission: Any = gradebook.find_submission(assignment, student)
-            if submission.extension is None:
+            if not submission.extension:
                 submission.extension = results.extensions(assignment).get(student)
                 gradebook.db.commit()
 

@@ -54,7 +54,7 @@ def standings(gradebook: Gradebook, assignment: course.Assignment, student: str 
 
 
 def extensions(gradebook: Gradebook, results: Store, assignment: str) -> dict[str, timedelta]:
-    """Who has an extension for an assignment: as their submission says or, where there is none yet, as is kept.
+    """Who has an extension for an assignment: as their submission says or, where it has none, as is kept.
 
     No transaction stays open. Raises SQLAlchemy's errors.
     """
@@ -66,8 +66,7 @@ def extensions(gradebook: Gradebook, results: Store, assignment: str) -> dict[st
     )
     rows = gradebook.db.execute(query).all()
     gradebook.db.rollback()
-    found = {**results.extensions(assignment), **{student: extension for student, extension in rows}}
-    return {student: extension for student, extension in found.items() if extension}
+    return {**results.extensions(assignment), **{student: extension for student, extension in rows if extension}}
 
 
 def mark_of(row: Any, exercises: Mapping[str, str]) -> Mark:

@@ -216,8 +216,11 @@ def of_verdicts(assignment: Assignment, verdicts: Iterable[tuple[str, Verdict]])
 
 
 def due_with(due: datetime | None, extension: timedelta | None) -> datetime | None:
-    """The due date of a student, who may have an extension."""
-    return due + extension if due and extension else due
+    """The due date of a student, who may have an extension. Where no calendar has such a date, the class's stands."""
+    try:
+        return due + extension if due and extension else due
+    except OverflowError:
+        return due
 
 
 MOST = 10  # names in a sentence, at most

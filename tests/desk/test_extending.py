@@ -1,5 +1,6 @@
 """More time for a student or the class: at the desk, in what is collected, in penalties, before and after a hand-in."""
 
+import errno
 from datetime import UTC, datetime, timedelta
 
 import desk_class
@@ -190,3 +191,97 @@ def test_who_gives_no_time(desk, place, due, who, token, student, status):
         f"/instructor/{NAME}/extend", data={"student": student, "time": "2d", "token": token}
     )
     assert answer.status_code == status and Store(place).extensions(NAME) == {}
+
+
+FAR = datetime(9999, 12, 31, 12, 0)  # "never", as some write it
+
+
+def test_where_no_date_is_later_nothing_is_extended(desk, place, run, due):
+    with gradebook(place) as book:
+        book.find_assignment(NAME).duedate = FAR
+        book.db.commit()
+    for words in (["ada", "01", "2d"], ["--all", "01", "2d"]):
+        code, _, warned = run("extend", *words)
+        assert code != 0 and "9999-12-31 12:00 UTC: no date is 2 days later" in warned
+    assert Store(place).extensions(NAME) == {}
+
+
+def test_an_extension_from_before_such_a_date_closes_no_page(desk, place, run, due):
+    assert run("extend", "ada", "01", "2d")[0] == 0
+    with gradebook(place) as book:
+        book.find_assignment(NAME).duedate = FAR
+        book.db.commit()
+    for who, page in (("ada", "/"), ("ada", "/api/me"), ("teacher", f"/instructor/{NAME}/student?id=ada")):
+        assert client(desk, who).get(page).status_code == 200
+    assert "ada: 2 days, until 9999-12-31" in run("extend")[1]
+
+
+def test_an_id_turns_no_terminal(place, run, due):
+    with gradebook(place) as book:
+        book.update_or_create_student("a\x1b[31m\u202eb")
+    for time in ("1d", "none"):
+        code, said, _ = run("extend", "a\x1b[31m\u202eb", "01", time)
+        assert code == 0 and "\x1b" not in said and "\u202e" not in said
+
+
+def test_who_has_left_the_class_gets_no_time_and_is_not_listed(desk, place, run, due):
+    assert run("extend", "ada", "01", "1d")[0] == run("extend", "bob", "01", "1d")[0] == 0
+    Store(place).put_dropped(["ada"])
+    code, _, warned = run("extend", "ada", "01", "2d")
+    assert code != 0 and "ada was dropped" in warned
+    assert Store(place).extensions(NAME)["ada"] == DAY
+    sent = {"student": "ada", "time": "2d", "token": "yes"}
+    assert client(desk, "teacher").post(f"/instructor/{NAME}/extend", data=sent).status_code == 404
+    listed = run("extend")[1]
+    assert "bob: 1 day" in listed and "ada" not in listed
+    assert "1 with extensions has them on top" in run("extend", "--all", "01", "1h")[1]
+    assert run("extend", "ada", "01", "none")[0] == 0 and Store(place).extensions(NAME) == {"bob": DAY}
+
+
+def test_a_submission_without_it_gets_the_one_that_is_kept(place, record, run, due):
+    """As after a run that failed once it had made the submission."""
+    configure(place, 'c.Desk.counts = "latest"')
+    configure(place, 'c.LateSubmissionPlugin.penalty_method = "zero"')
+    assert run("extend", "ada", "01", "1d")[0] == 0
+    with gradebook(place) as book:
+        for student, none in (("ada", None), ("bob", timedelta(0))):
+            book.update_or_create_submission(NAME, student).extension = none
+        book.db.commit()
+    for student in ("ada", "bob"):
+        handed_in(record, place, student, desk_class.mistaken(place, NAME, "normalise", "", ""), timedelta(hours=1))
+    assert "  late: bob" in run("collect", "01", "--desk")[1]
+    assert run("grade", "01")[0] == 0
+    found = penalties(place)
+    assert found["ada"] == 0 and found["bob"] > 0
+    with gradebook(place) as book:
+        assert book.find_submission(NAME, "ada").extension == DAY
+
+
+@pytest.mark.parametrize("fails", ["the gradebook", "the store"])
+def test_it_is_kept_in_both_places_or_in_none(place, run, due, monkeypatch, fails):
+    with gradebook(place) as book:
+        book.update_or_create_submission(NAME, "ada")
+    assert run("extend", "ada", "01", "1h")[0] == 0
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    target = (extending, "update") if fails == "the gradebook" else (Store, "put_extensions")
+    monkeypatch.setattr(*target, fail)
+    assert run("extend", "ada", "01", "1d")[0] != 0
+    monkeypatch.undo()
+    assert Store(place).extensions(NAME) == {"ada": timedelta(hours=1)}
+    with gradebook(place) as book:
+        assert book.find_submission(NAME, "ada").extension == timedelta(hours=1)
+
+
+def test_a_due_date_moves_with_its_penalties_or_not_at_all(place, run, due, monkeypatch):
+    """Or the same command, given again, would move it twice."""
+
+    def fail(*_):
+        raise RuntimeError("The course's own plug-in has a mistake.")
+
+    monkeypatch.setattr(extending.penalties, "settle", fail)
+    assert run("extend", "--all", "01", "1h")[0] != 0
+    with gradebook(place) as book:
+        assert book.find_assignment(NAME).duedate == DUE.replace(tzinfo=None)
