@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,8 +26,7 @@ from ..lms import handins
 from ..lms import roster as rosters
 from ..lms.handins import Collected, shown
 from ..nbgrader.runs import NbgraderCourse
-from ..nbgrader.standings import extensions
-from ..report.gradebook_marks import due_with
+from ..nbgrader.standings import Due, due_dates
 from ..submission import files, read
 from ..submission.times import time_of
 from . import counting
@@ -63,7 +62,9 @@ def collect(
     results, runs = Store(root), NbgraderCourse(root)
     with locked(root, assignment.name):
         collector = Collector(root, assignment, record, results, device, forget)
-        collector.collect(counts, _due_dates(runs, results, assignment))
+        with runs.gradebook() as gradebook:
+            due = due_dates(gradebook, results, assignment)
+        collector.collect(counts, due)
     students = rosters.read(runs, results)
     missing = rosters.without_hand_in(students, run.students(root, assignment.name))
     notes = results.handed_in(assignment.name)
@@ -74,26 +75,6 @@ def collect(
     for problem in dict.fromkeys(told.problems):
         print(f"autograder: {shown(problem, 2_000)}", file=sys.stderr)
     return 1 if told.problems else 0
-
-
-class Due:
-    """When an assignment is due (UTC), for a student who may have an extension."""
-
-    def __init__(self, due: datetime | None, extensions: Mapping[str, Any]) -> None:
-        self.due, self.extensions = due, extensions
-
-    def of(self, student: str) -> datetime | None:
-        return due_with(self.due, self.extensions.get(student))
-
-
-def _due_dates(runs: NbgraderCourse, results: Store, assignment: Assignment) -> Due:
-    with runs.gradebook() as gradebook:
-        known: Any = gradebook.assignments
-        for found in known:
-            if found.name == assignment.name:
-                due = found.duedate.replace(tzinfo=UTC) if found.duedate else None
-                return Due(due, extensions(gradebook, results, assignment.name))
-    return Due(None, {})
 
 
 class Collector:

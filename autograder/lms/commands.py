@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from .. import course
@@ -18,6 +19,7 @@ from ..grading.store import Store
 from ..intake import tables
 from ..nbgrader import options, penalties
 from ..nbgrader.runs import NbgraderCourse
+from ..nbgrader.standings import Due, due_dates
 from . import bundle, exports, handins
 from . import roster as rosters
 
@@ -53,9 +55,19 @@ def collect(
         found = collector.write()
     missing = rosters.without_hand_in(students, run.students(root, assignment.name))
     notes = results.handed_in(assignment.name)
+    with runs.gradebook() as gradebook:
+        due = due_dates(gradebook, results, assignment)
+    found.late = [student for student in found.late if not _has_more_time(due, student, notes)]
     print("\n".join(handins.told(found, assignment, systems, missing, notes)))
     _tell(found.problems)
     return 1 if found.problems else 0
+
+
+def _has_more_time(due: Due, student: str, notes: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether an extension covers a hand-in that its system, which knows of none, calls late."""
+    time, theirs = notes.get(student, {}).get("time"), due.of(student)
+    covered = bool(time and theirs and student in due.extensions)
+    return covered and datetime.fromisoformat(time).replace(tzinfo=UTC) <= theirs
 
 
 def _zone(name: str | None) -> ZoneInfo | None:

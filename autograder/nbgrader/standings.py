@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from nbgrader.api import (
@@ -67,6 +69,28 @@ def extensions(gradebook: Gradebook, results: Store, assignment: str) -> dict[st
     rows = gradebook.db.execute(query).all()
     gradebook.db.rollback()
     return {**results.extensions(assignment), **{student: extension for student, extension in rows if extension}}
+
+
+@dataclass(frozen=True)
+class Due:
+    """When an assignment is due (UTC) for the class, and who has how much more time."""
+
+    due: datetime | None
+    extensions: Mapping[str, timedelta]
+
+    def of(self, student: str) -> datetime | None:
+        """When it is due for a student."""
+        return due_with(self.due, self.extensions.get(student))
+
+
+def due_dates(gradebook: Gradebook, results: Store, assignment: course.Assignment) -> Due:
+    """When an assignment is due; never, where the gradebook does not know it. Raises SQLAlchemy's errors."""
+    known: Any = gradebook.assignments
+    for found in known:
+        if found.name == assignment.name:
+            due = found.duedate.replace(tzinfo=UTC) if found.duedate else None
+            return Due(due, extensions(gradebook, results, assignment.name))
+    return Due(None, {})
 
 
 def mark_of(row: Any, exercises: Mapping[str, str]) -> Mark:

@@ -193,6 +193,23 @@ def test_who_gives_no_time(desk, place, due, who, token, student, status):
     assert answer.status_code == status and Store(place).extensions(NAME) == {}
 
 
+def test_a_download_calls_nobody_late_who_has_more_time(place, run, due):
+    """The system that it is from knows of no extension; where it does not say when, its word stands."""
+    with gradebook(place) as book:
+        for student in ("cleo", "dora"):
+            book.update_or_create_student(student)
+    for student in ("ada", "bob", "dora"):
+        assert run("extend", student, "01", "2h")[0] == 0
+    downloaded = place / "downloaded"
+    downloaded.mkdir()
+    notebook = (place / "release" / NAME / f"{NAME}.ipynb").read_bytes()
+    for about in ("ada_2026-11-20 14:00:00", "bob_2026-11-20 14:00:01", "cleo_2026-11-20 13:00:00", "dora_"):
+        (downloaded / f"LATE_{about}.ipynb").write_bytes(notebook)
+    pattern = r"(?P<late>LATE_)?(?P<student_id>[a-z]+)_(?P<time>.*)\.ipynb"
+    _, said, _ = run("collect", "01", str(downloaded), "--pattern", pattern, "--timezone", "UTC")
+    assert "4 handed in" in said and "  late: bob, cleo, dora\n" in said
+
+
 FAR = datetime(9999, 12, 31, 12, 0)  # "never", as some write it
 
 
