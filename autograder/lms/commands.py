@@ -66,8 +66,9 @@ def collect(
 def _has_more_time(due: Due, student: str, notes: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether an extension covers a hand-in that its system, which knows of none, calls late."""
     time, theirs = notes.get(student, {}).get("time"), due.of(student)
-    covered = bool(time and theirs and student in due.extensions)
-    return covered and datetime.fromisoformat(time).replace(tzinfo=UTC) <= theirs
+    if not time or theirs is None or student not in due.extensions:
+        return False
+    return datetime.fromisoformat(time).replace(tzinfo=UTC) <= theirs
 
 
 def _zone(name: str | None) -> ZoneInfo | None:
