@@ -87,7 +87,8 @@ def extend_all(root: Path, assignment: course.Assignment, by: timedelta | None) 
             raise
     with runs.gradebook() as gradebook:
         many = len(extensions(gradebook, results, assignment.name).keys() - results.dropped())
-    later = f" {many} with extensions {'has' if many == 1 else 'have'} them on top of that." if many else ""
+    who = "1 student has an extension" if many == 1 else f"{many} students have extensions"
+    later = f" {who} on top of that." if many else ""
     return f"{assignment.name} is due on {_moment(due)} for the class.{later}"
 
 

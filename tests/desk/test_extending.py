@@ -251,7 +251,7 @@ def test_who_has_left_the_class_gets_no_time_and_is_not_listed(desk, place, run,
     assert client(desk, "teacher").post(f"/instructor/{NAME}/extend", data=sent).status_code == 404
     listed = run("extend")[1]
     assert "bob: 1 day" in listed and "ada" not in listed
-    assert "1 with extensions has them on top" in run("extend", "--all", "01", "1h")[1]
+    assert "1 student has an extension on top of that" in run("extend", "--all", "01", "1h")[1]
     assert run("extend", "ada", "01", "none")[0] == 0 and Store(place).extensions(NAME) == {"bob": DAY}
 
 
