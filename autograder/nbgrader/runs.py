@@ -14,7 +14,8 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateSolution
 from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SAWarning
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, SAWarning
 from traitlets.config.loader import Config, PyFileConfigLoader
 
 from ..errors import DISK, CourseError, NbgraderError, NotRecorded
@@ -45,6 +46,7 @@ class NbgraderCourse:
         for name, value in options.items():
             self.config.GradeInSandbox[name] = value
         self.directory = CourseDirectory(config=self.config, root=self.root)
+        self.directory.db_url = _from(self.root, self.directory.db_url)
         self.keeper = _Keeper()
         self.logger = _quiet_logger(self.keeper)
 
@@ -135,6 +137,21 @@ def _config_in(root: str) -> Config:
     except (Exception, SystemExit) as error:
         said = " ".join(f"{type(error).__name__}: {error}".split())
         raise CourseError(f"nbgrader_config.py cannot be read: {said}") from error
+
+
+def _from(root: str, url: str) -> str:
+    """The address of a gradebook, with SQLite's file looked for from the course's folder.
+
+    SQLite looks from the working directory, which may be one inside the course: it would make another, empty gradebook.
+    """
+    try:
+        made = make_url(url)
+    except ArgumentError:
+        return url  # whoever opens it says so
+    file = made.database or ""
+    if made.get_backend_name() != "sqlite" or not file or file.startswith((":memory:", "file:")):
+        return url
+    return made.set(database=os.path.join(root, file)).render_as_string(hide_password=False)
 
 
 def _of_database(error: BaseException | None) -> DBAPIError | None:

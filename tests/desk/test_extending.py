@@ -13,6 +13,7 @@ from small_course import NAME
 from test_desk_collecting import configure, handed_in, run
 
 from autograder.batch import extending
+from autograder.cli import main
 from autograder.desk import command
 from autograder.desk.app import make_app
 from autograder.desk.desk import Desk
@@ -20,6 +21,7 @@ from autograder.desk.gradebook_reader import GradebookReader
 from autograder.desk.settings import Settings
 from autograder.errors import UsageError
 from autograder.grading.store import Store
+from autograder.nbgrader.runs import NbgraderCourse
 
 DUE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -97,8 +99,6 @@ def test_who_has_handed_in_nothing_yet_keeps_it(place, record, run, due, by_the_
     if by_the_kit:
         assert run("grade", "01")[0] == 0
     else:
-        from autograder.nbgrader.runs import NbgraderCourse
-
         for student in ("ada", "bob"):
             NbgraderCourse(place).autograde(NAME, student)
     found = penalties(place)
@@ -208,6 +208,32 @@ def test_a_download_calls_nobody_late_who_has_more_time(place, run, due):
     pattern = r"(?P<late>LATE_)?(?P<student_id>[a-z]+)_(?P<time>.*)\.ipynb"
     _, said, _ = run("collect", "01", str(downloaded), "--pattern", pattern, "--timezone", "UTC")
     assert "4 handed in" in said and "  late: bob, cleo, dora\n" in said
+
+
+def test_a_gradebook_without_a_whole_path_is_found_from_any_folder_of_the_course(place, due, monkeypatch, capsys):
+    configure(place, 'c.CourseDirectory.db_url = "sqlite:///gradebook.db"')
+    monkeypatch.chdir(place / "source")
+    assert main(["extend", "ada", "01", "1d"]) == 0
+    assert f"ada: {NAME} is due on 2026-11-21 12:00 UTC" in capsys.readouterr().out
+    assert not (place / "source" / "gradebook.db").exists()
+
+
+@pytest.mark.parametrize(
+    "url, found",
+    [
+        ("sqlite:///gradebook.db", "sqlite:///{}/gradebook.db"),
+        ("sqlite:///marks/100%25 a.db", "sqlite:///{}/marks/100%25 a.db"),
+        ("sqlite:////srv/gradebook.db", "sqlite:////srv/gradebook.db"),
+        ("sqlite:///:memory:", "sqlite:///:memory:"),
+        ("sqlite:///file:marks.db?uri=true", "sqlite:///file:marks.db?uri=true"),
+        ("postgresql+psycopg://alice:s%40crt@db.example.org/marks",) * 2,
+        ("no address",) * 2,
+    ],
+)
+def test_where_the_gradebook_is(place, url, found):
+    configure(place, f"c.CourseDirectory.db_url = {url!r}")
+    runs = NbgraderCourse(place)
+    assert runs.directory.db_url == found.replace("{}", runs.root)
 
 
 FAR = datetime(9999, 12, 31, 12, 0)  # "never", as some write it
