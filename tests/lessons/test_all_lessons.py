@@ -3,6 +3,8 @@
 import contextlib
 import io
 import re
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import pytest
 import torch
@@ -320,7 +322,15 @@ STUB = "def half(x):\n    raise NotImplementedError()\n\ndef twice(x):\n    retu
 
 
 def shown(*cells):
-    """What a notebook shows of its last cell, after the cell that draws, in its first line and in how many."""
+    """What a notebook shows of its last cell, after the cell that draws: its lines.
+
+    In a process of its own: a shell of IPython's leaves behind what makes each `exec` of later tests slow.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as child:
+        return child.submit(_shown, cells).result(60)
+
+
+def _shown(cells):
     from IPython.core.interactiveshell import InteractiveShell
     from IPython.utils.capture import capture_output
 
