@@ -190,6 +190,12 @@ def check_post(request: Request, token: str = "") -> None:
         guard.check(request, token)
 
 
+def token_of(request: Request) -> str:
+    """What the forms of a page send back, so that no other site can send them; "" where nothing guards."""
+    guard = desk_of(request).guard
+    return guard.token(request) if guard else ""
+
+
 async def attempt_of(request: Request, visitor: Visitor) -> Attempt:
     """The attempt that a path names, if it is the visitor's, or the visitor an instructor. Raises Refused: 404."""
     desk, id = desk_of(request), request.path_params["attempt"]
@@ -345,7 +351,7 @@ async def assignment_page(request: Request) -> Response:
     """An assignment: where to hand in, and the attempts, some at a time."""
     visitor = await visitor_of(request)
     before = request.query_params.get("before", "")
-    number = int(before) if before.isascii() and before.isdecimal() and len(before) < 10 else None
+    number = bodies.number_in(before, 9)
     return await _page(request, pages.assignment, visitor, request.path_params["assignment"], number)
 
 
@@ -383,9 +389,8 @@ async def _page(
     *about: Any,
     limiter: CapacityLimiter | None = None,
 ) -> Response:
-    desk = desk_of(request)
-    token = desk.guard.token(request) if desk.guard else ""
-    made = await work_for(request, visitor, make, desk, token, visitor, *about, limiter=limiter)
+    about = desk_of(request), token_of(request), visitor, *about
+    made = await work_for(request, visitor, make, *about, limiter=limiter)
     headers = {"Content-Security-Policy": made.policy} if made.policy else {}
     return Response(made.text, media_type="text/html; charset=utf-8", headers=headers)
 

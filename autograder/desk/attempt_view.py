@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from ..report.outcome_text import NOT_STARTED, STATUS, said_of
 from ..verdict import Outcome, Verdict
 from . import differences, overview
 from .codes import CODES, NONE, Code, Line, marked
-from .differences import GAP, GONE, NEW, SAME, Change
+from .differences import GONE, NEW, Change
 from .record import Attempt, Record
 from .tables import ATTEMPT
 
@@ -79,7 +79,6 @@ class Viewed:
     attempt: Attempt
     parts: list[Part]
     is_first: bool
-    signs: Mapping[str, str] = field(default_factory=lambda: {GONE: "-", NEW: "+", SAME: " ", GAP: "…"})
 
     @property
     def moved(self) -> list[Part]:

@@ -20,7 +20,7 @@ MOST_AT_ONCE = 12 * MAX_FILE  # bytes of all bodies that are being received
 MOST_OF_ONE = 2  # bodies of one person
 FORM = 64 * 2**10  # bytes that a form needs beside its file
 TOO_LARGE = f"The file has more than the {LARGEST // 2**20} MB allowed: {CLEAR}."
-DIGITS = 20  # of a length that is read: beyond, converting them is work by itself
+DIGITS = 19  # of a length that is read
 FIELDS = "application/x-www-form-urlencoded"
 NOTEBOOKS = ("application/x-ipynb+json", "application/json", "application/octet-stream")
 
@@ -48,8 +48,12 @@ def _kind(request: Request) -> str:
 
 def _announced(request: Request) -> int | None:
     """The bytes that a body is said to have; None if no number that is one is said."""
-    length = request.headers.get("content-length", "")
-    return int(length) if length.isascii() and length.isdecimal() and len(length) < DIGITS else None
+    return number_in(request.headers.get("content-length", ""), DIGITS)
+
+
+def number_in(text: str, digits: int) -> int | None:
+    """A whole number of at most so many digits; None if the text is none: thousands take long to convert."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
 
 
 class Room:

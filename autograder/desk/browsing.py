@@ -13,7 +13,7 @@ from ..errors import UserError
 from ..report import lesson
 from . import attempt_view, bodies, exercise_view, handing, overview, pages, timeline
 from .addresses import Addresses
-from .app import check_post, desk_of, visitor_of
+from .app import check_post, desk_of, token_of, visitor_of
 from .overview import FATES, WHOLE
 from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SHOWN = 100  # attempts on a page
 FIELDS, FORM = 4, 8_000  # fields and bytes of a form, at most
 GROUPS = 12  # groups of answers that are written the same
+DIGITS = 11  # of a number in a query: more than a time in seconds has
 LATEST_YEAR = 2**33  # seconds since 1970: no attempt comes after it
 
 About = tuple["Desk", "Visitor", str, "Assignment"]  # of a page: with the token of its forms
@@ -54,8 +55,7 @@ def _page(make: Callable[[About, Query], str]) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         visitor = await visitor_of(request, INSTRUCTOR)
         desk = desk_of(request)
-        token = desk.guard.token(request) if desk.guard else ""
-        about = desk, visitor, token, handing.assignment_of(desk, request.path_params["assignment"])
+        about = desk, visitor, token_of(request), handing.assignment_of(desk, request.path_params["assignment"])
         asked = {**request.query_params, **request.path_params}
         return HTMLResponse(await run_in_threadpool(make, about, asked))
 
@@ -77,8 +77,8 @@ def _render(about: About, template: str, **more: Any) -> str:
 
 def number(asked: Query, name: str, otherwise: int) -> int:
     """A number of a query that is not negative; `otherwise` if it is none."""
-    text = asked.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else otherwise
+    found = bodies.number_in(asked.get(name, ""), DIGITS)
+    return otherwise if found is None else found
 
 
 def _row(found: Overview, student: str) -> Row | None:
@@ -117,10 +117,9 @@ async def extend(request: Request) -> Response:
     """Give a student more time, or take it back, as `autograder extend` does."""
     visitor = await visitor_of(request, INSTRUCTOR)
     sent = await bodies.fields(request, FIELDS, FORM, "This form is not the desk's.")
-    token = sent.get(FORM_TOKEN, "")
-    check_post(request, token)
+    check_post(request, sent.get(FORM_TOKEN, ""))
     desk = desk_of(request)
-    about = desk, visitor, token, handing.assignment_of(desk, request.path_params["assignment"])
+    about = desk, visitor, token_of(request), handing.assignment_of(desk, request.path_params["assignment"])
     who, time = sent.get("student", ""), sent.get("time", "")
     try:
         await run_in_threadpool(_extend, desk, about[-1], who, time)

@@ -83,6 +83,11 @@ class Codes:
 CODES = Codes()  # of all desks of this process: a hash names one content
 
 
+def excerpt(record: Record, assignment: Assignment, sha256: str, exercise: str) -> str:
+    """The code of an exercise as a group's is shown, not too long nor too wide; "" if there is none."""
+    return grouping.shown(CODES.of(record, assignment, sha256).get(exercise, NONE).text)
+
+
 def _read(record: Record, assignment: Assignment, sha256: str) -> dict[str, Code]:
     try:
         cells = restore(read_notebook(record.content(sha256)), assignment.cells, assignment)

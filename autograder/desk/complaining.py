@@ -14,14 +14,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from .. import course
-from ..errors import Unreadable, UsageError, UserError
+from ..errors import UsageError, UserError
 from ..grading.waivers import OPTION
-from ..groups.grouping import code_of, shown
 from ..report.lesson import of as lesson_of
-from ..submission import read
-from ..submission.restore import restore
-from . import answers, bodies, complaints, disclosure, handing, pages
-from .app import attempt_of, check_post, desk_of, visitor_of, work_for
+from . import answers, bodies, codes, complaints, disclosure, handing, pages
+from .app import attempt_of, check_post, desk_of, token_of, visitor_of, work_for
 from .complaints import LONGEST, Complaint
 from .record import Attempt, owner_of
 from .settings import ALL
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
 PATH = "complaints"
 FIELDS = 4  # of a form, at most
 LARGEST = 16 * LONGEST  # bytes of it: a character may take twelve in a form
-ID = re.compile(r"[0-9]{1,9}")  # of a complaint, below what the database's integers hold
+DIGITS = 9  # of a complaint's id, which stays below what the database's integers hold
 POINTS = re.compile(r"[0-9]{1,4}([.,][0-9]{0,4})?")
 ANSWERING = threading.Lock()  # at a desk, one answer is kept at a time
 TOO_LARGE = f"At most {LONGEST:,} characters are kept: shorten it."
@@ -63,7 +60,7 @@ async def complaint_page(request: Request, problem: str = "", says: str = "", st
     visitor = await visitor_of(request)
     attempt = await attempt_of(request, visitor)
     desk = desk_of(request)
-    made = await work_for(request, visitor, _of_attempt, desk, visitor, _token(request), attempt, problem, says)
+    made = await work_for(request, visitor, _of_attempt, desk, visitor, token_of(request), attempt, problem, says)
     return HTMLResponse(made, status)
 
 
@@ -118,7 +115,7 @@ async def one_complaint(request: Request, problem: str = "", says: str = "", sta
     """A complaint beside the code and the verdict, and where to answer it."""
     visitor = await visitor_of(request, INSTRUCTOR)
     desk, id = desk_of(request), request.path_params["complaint"]
-    return HTMLResponse(await run_in_threadpool(_one, desk, visitor, _token(request), id, problem, says), status)
+    return HTMLResponse(await run_in_threadpool(_one, desk, visitor, token_of(request), id, problem, says), status)
 
 
 async def answer(request: Request) -> Response:
@@ -168,7 +165,8 @@ def _one(desk: Desk, visitor: Visitor, token: str, id: str, problem: str, says: 
 
 def _complaint(desk: Desk, id: str) -> Complaint:
     """Raises Refused."""
-    found = complaints.find(desk.record, int(id)) if ID.fullmatch(id) else None
+    number = bodies.number_in(id, DIGITS)
+    found = None if number is None else complaints.find(desk.record, number)
     if found is None:
         raise Refused("There is no such complaint.", 404)
     return found
@@ -187,11 +185,7 @@ def _evidence(desk: Desk, complaint: Complaint) -> Evidence | None:
     about = course.assignments()[complaint.assignment]
     attempt = desk.record.attempt(complaint.attempt)
     assert attempt is not None  # the database holds them together
-    try:
-        cells = restore(read.read_notebook(desk.record.content(attempt.sha256)), about.cells, about)
-        code = shown(code_of(cells, complaint.exercise))
-    except (Unreadable, KeyError):
-        code = ""
+    code = codes.excerpt(desk.record, about, attempt.sha256, complaint.exercise)
     verdict = answers.verdict_of(desk, attempt)
     outcomes = verdict.exercises if verdict else []
     outcome = next((one for one in outcomes if one.exercise == complaint.exercise), None)
@@ -246,8 +240,3 @@ def _points(text: str) -> float | None:
     if not POINTS.fullmatch(text.strip()):
         raise UsageError("The points are no number such as 2.5: write one, or leave them empty.")
     return float(text.strip().replace(",", "."))
-
-
-def _token(request: Request) -> str:
-    guard = desk_of(request).guard
-    return guard.token(request) if guard else ""

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from . import bodies, pages
-from .app import check_post, desk_of, visitor_of
+from .app import check_post, desk_of, token_of, visitor_of
 from .record import Record
 from .tables import DELIVERY, PERSON
 from .visitors import FORM_TOKEN, INSTRUCTOR
@@ -99,9 +99,8 @@ def routes() -> Sequence[BaseRoute]:
 async def page(request: Request) -> Response:
     """The points that were not taken."""
     visitor = await visitor_of(request, INSTRUCTOR)
-    desk = desk_of(request)
-    token = desk.guard.token(request) if desk.guard else ""
-    return HTMLResponse(await run_in_threadpool(_page, desk, visitor, token, "sent" in request.query_params))
+    about = desk_of(request), visitor, token_of(request), "sent" in request.query_params
+    return HTMLResponse(await run_in_threadpool(_page, *about))
 
 
 def _page(desk: Desk, visitor: Visitor, token: str, is_sent: bool) -> str:

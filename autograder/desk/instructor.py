@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from cachetools import LRUCache
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -20,13 +19,13 @@ from ..batch import naming
 from ..batch.tasks import Task
 from ..errors import Unreadable, UserError
 from ..groups import names
-from ..groups.grouping import Group, code_of, shown
+from ..groups.grouping import Group
 from ..report import lesson
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
-from . import bodies, browsing, class_table, complaints, deliveries, handing, overview, pages, timeline
+from . import bodies, browsing, class_table, codes, complaints, deliveries, handing, overview, pages, timeline
 from .addresses import Addresses
-from .app import check_post, desk_of, visitor_of
+from .app import check_post, desk_of, token_of, visitor_of
 from .overview import GONE, OPEN, STAYED, UNGRADED, Overview
 from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
 
@@ -42,8 +41,6 @@ SHOWN = 12  # groups of equal answers without a name
 MANY = 20  # students named in one line
 FIELDS = 4  # of the form, at most
 LARGEST = 64 * 1024  # bytes of it
-
-CODES: LRUCache[tuple[str, str, str], str] = LRUCache(200)  # the code that is shown of groups, by its notebook
 
 
 def routes() -> Sequence[BaseRoute]:
@@ -66,10 +63,9 @@ async def page(request: Request, problem: str = "", status: int = 200) -> Respon
     """An assignment as it is being worked on."""
     visitor = await visitor_of(request, INSTRUCTOR)
     desk = desk_of(request)
-    token = desk.guard.token(request) if desk.guard else ""
     told = problem or request.query_params.get("named", "")
     asked = request.path_params["assignment"], dict(request.query_params)
-    made = await run_in_threadpool(_page, desk, visitor, token, *asked, told, bool(problem))
+    made = await run_in_threadpool(_page, desk, visitor, token_of(request), *asked, told, bool(problem))
     return HTMLResponse(made, status)
 
 
@@ -174,15 +170,9 @@ def _cells(desk: Desk, about: course.Assignment, found: Overview, student: str) 
 
 
 def _code_of(desk: Desk, about: course.Assignment, found: Overview, group: Group) -> str:
-    """The code of one of a group. It is read once: the page is fetched again and again, and a notebook may be large."""
+    """The code of one of a group."""
     attempt = found.newest.get(group.students[0])
-    key = (about.name, attempt.sha256 if attempt else "", group.exercise)
-    if key not in CODES:
-        try:
-            CODES[key] = shown(code_of(_cells(desk, about, found, group.students[0]), group.exercise))
-        except (Unreadable, KeyError):
-            CODES[key] = ""
-    return CODES[key]
+    return codes.excerpt(desk.record, about, attempt.sha256, group.exercise) if attempt else ""
 
 
 # --- naming ---------------------------------------------------------------------------------------
