@@ -15,7 +15,7 @@ from nbgrader.api import MissingEntry, Student, SubmittedAssignment
 from sqlalchemy import select, update
 
 from .. import course
-from ..errors import CourseError, UsageError
+from ..errors import UsageError
 from ..grading.store import Store
 from ..nbgrader import changing, penalties
 from ..nbgrader.runs import NbgraderCourse
@@ -175,9 +175,5 @@ def wanted(root: Path, words: list[str], for_all: bool) -> str:
             "Say who, what and how long: `autograder extend ada 03 2d`, or `autograder extend --all 03 2d`."
         )
     *who, name, time = words
-    try:
-        assignment = course.find_assignment(name)
-    except CourseError as problem:
-        raise UsageError(str(problem)) from None
-    by = span_of(time)
+    assignment, by = course.find_assignment(name), span_of(time)
     return extend_all(root, assignment, by) if for_all else extend(root, assignment, who[0], by)

@@ -137,10 +137,10 @@ def how_to_waive(exercise: str, checks: Sequence[str] = ()) -> str:
     )
 
 
-def meant(name: str, known: Sequence[str]) -> str:
-    """A sentence that suggests the known name nearest to a misspelt one; empty if none is near."""
-    near = difflib.get_close_matches(name, known, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+def meant(name: str, known: Sequence[str], most: int = 1) -> str:
+    """A sentence that suggests the known names nearest to a misspelt one, at most so many; empty if none is near."""
+    near = difflib.get_close_matches(name, known, n=most)
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 # --- the exercises' files -------------------------------------------------------------------------

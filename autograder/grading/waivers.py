@@ -10,7 +10,6 @@ is waived can be taken back. A result from before serves as well, if the check c
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from ..mistakes import prices
 from ..submission.read import StrPath
 from ..verdict import CREDIT, STATUSES, STOPPED, Check, Diagnosis, Outcome, Verdict
 from . import credit
+from .course_faults import meant
 
 if TYPE_CHECKING:
     from ..checks.runner import GradedCheck
@@ -203,7 +203,8 @@ def faults(given: object) -> Iterator[str]:
     known = course.exercises()
     for exercise, names in given.items():
         if not isinstance(exercise, str) or exercise not in known:
-            yield f"{where} names {exercise!r:.80}, which is not an exercise of this course.{_near(exercise, [*known])}"
+            near = meant(str(exercise), [*known], NEAR)
+            yield f"{where} names {exercise!r:.80}, which is not an exercise of this course.{near}"
         elif not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
             yield f"{where} {FORM}; {exercise!r} has {names!r:.80}."
         elif names and course.file_of(exercise, "checks") is not None:
@@ -211,14 +212,8 @@ def faults(given: object) -> Iterator[str]:
             for name in names:
                 if name not in checks:
                     listed = f" It has {', '.join(checks[:LISTED])}{', …' if len(checks) > LISTED else ''}."
-                    said = _near(name, checks) or listed
+                    said = meant(name, checks, NEAR) or listed
                     yield f"{where} names {name!r:.80}, which is not a check of {exercise}.{said}"
-
-
-def _near(name: object, known: Sequence[str]) -> str:
-    """A question that suggests the known names nearest to another one; empty if none is near."""
-    near = difflib.get_close_matches(str(name), known, n=NEAR)
-    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def configured(given: object) -> Waivers:

@@ -11,6 +11,7 @@ from nbgrader.api import (
     BaseCell,
     Grade,
     GradeCell,
+    MissingEntry,
     Notebook,
     SubmittedAssignment,
     SubmittedNotebook,
@@ -85,12 +86,11 @@ class Due:
 
 def due_dates(gradebook: Gradebook, results: Store, assignment: course.Assignment) -> Due:
     """When an assignment is due; never, where the gradebook does not know it. Raises SQLAlchemy's errors."""
-    known: Any = gradebook.assignments
-    for found in known:
-        if found.name == assignment.name:
-            due = found.duedate.replace(tzinfo=UTC) if found.duedate else None
-            return Due(due, extensions(gradebook, results, assignment.name))
-    return Due(None, {})
+    try:
+        due: Any = gradebook.find_assignment(assignment.name).duedate
+    except MissingEntry:
+        return Due(None, {})
+    return Due(due and due.replace(tzinfo=UTC), extensions(gradebook, results, assignment.name))
 
 
 def mark_of(row: Any, exercises: Mapping[str, str]) -> Mark:

@@ -51,9 +51,14 @@ def most(counts: torch.Tensor, allowed: torch.Tensor | int, sentence: str) -> No
     """Raises CheckFailed with the sentence if some numbers are accessed more often than is allowed."""
     over = counts > torch.as_tensor(allowed)
     if over.any():
-        place = tuple(over.nonzero()[0].tolist())
-        where = place[0] if len(place) == 1 else place
+        place, where = _first(over)
         raise CheckFailed(f"{sentence} Number {where} is accessed {counts[place]} times.")
+
+
+def _first(wrong: torch.Tensor) -> tuple[tuple[int, ...], Any]:
+    """(the first place that is True, the same as a message names it: a vector's without parentheses)."""
+    place = tuple(wrong.nonzero()[0].tolist())
+    return place, place[0] if len(place) == 1 else place
 
 
 def by_program(
@@ -66,8 +71,8 @@ def by_program(
     other = (writers != right) & (writers >= 0)
     submission.note("by program", not other.any())
     if other.any():
-        place = tuple(other.nonzero()[0].tolist())
-        where, program = (place[0] if len(place) == 1 else place), int(writers[place])
+        place, where = _first(other)
+        program = int(writers[place])
         who = (program % width, program // width) if width else program
         raise CheckFailed(f"{sentence} Number {where} is written by program {who}.")
 
