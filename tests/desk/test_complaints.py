@@ -5,7 +5,7 @@ import json
 import desk_class
 import pytest
 from bs4 import BeautifulSoup
-from desk_class import built, kit, place, record
+from desk_class import built, client, desk, kit, place, record, text_of
 from desks import AppClient, Believing, Guard
 from small_course import NAME
 from sqlalchemy.exc import IntegrityError
@@ -23,13 +23,6 @@ WHY = "The text says the numbers, not their root.\n<script>alert(1)</script>"
 
 
 @pytest.fixture
-def desk(place, record):
-    book = GradebookReader(place, f"sqlite:///{place / 'gradebook.db'}")
-    yield Desk(place, record, book, lambda name: Settings(who="everybody"), doors=[Believing()], guard=Guard())
-    book.close()
-
-
-@pytest.fixture
 def attempt(desk, record, place, grader):
     """A graded attempt of Ada's, with a named mistake."""
     answers = desk_class.mistaken(place, NAME, "normalise", ".sqrt()", "")
@@ -39,10 +32,6 @@ def attempt(desk, record, place, grader):
     return record.attempt(made.id)
 
 
-def client(desk, who):
-    return AppClient(make_app(desk, command.pages_of_class()), {"who": who} if who else {})
-
-
 def complain(desk, attempt, exercise="normalise", says=WHY, who="ada", **fields):
     sent = {"exercise": exercise, "says": says, "token": "yes", **fields}
     return client(desk, who).post(f"/attempts/{attempt.id}/complaint", data=sent)
@@ -50,10 +39,6 @@ def complain(desk, attempt, exercise="normalise", says=WHY, who="ada", **fields)
 
 def reply(desk, says="You are right.", who="teacher", id=1, **fields):
     return client(desk, who).post(f"/complaints/{id}", data={"answer": says, "token": "yes", **fields})
-
-
-def text_of(answer):
-    return BeautifulSoup(answer.text, "html.parser").get_text(" ", strip=True)
 
 
 def in_the_gradebook(place):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import desk_class
 import pytest
 from bs4 import BeautifulSoup
-from desk_class import built, kit, place, record
+from desk_class import built, client, desk, kit, place, record, text_of
 from desks import AppClient, Believing, Guard
 from nbgrader.api import Gradebook
 from small_course import NAME
@@ -39,21 +39,6 @@ def due(place):
         for student in ("ada", "bob"):
             book.update_or_create_student(student)
         book.db.commit()
-
-
-@pytest.fixture
-def desk(place, record):
-    book = GradebookReader(place, f"sqlite:///{place / 'gradebook.db'}")
-    yield Desk(place, record, book, lambda name: Settings(who="everybody"), doors=[Believing()], guard=Guard())
-    book.close()
-
-
-def client(desk, who):
-    return AppClient(make_app(desk, command.pages_of_class()), {"who": who} if who else {})
-
-
-def text_of(answer):
-    return " ".join(BeautifulSoup(answer.text, "html.parser").get_text(" ").split())
 
 
 def penalties(place):

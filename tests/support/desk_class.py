@@ -1,4 +1,4 @@
-"""A class at the desk, without a desk: hand-ins go into the record, and one warm sandbox grades them."""
+"""A class at the desk: hand-ins go straight into the record, one warm sandbox grades them, and pages can be asked."""
 
 import shutil
 from dataclasses import replace
@@ -6,14 +6,20 @@ from pathlib import Path
 
 import one_process
 import pytest
+from bs4 import BeautifulSoup
 from conftest import cell_of, load
+from desks import AppClient, Believing, Guard
 from small_course import copy
 
 from autograder import course
 from autograder.batch import tasks
 from autograder.batch.tasks import Task
-from autograder.desk import disclosure
+from autograder.desk import command, disclosure
+from autograder.desk.app import make_app
+from autograder.desk.desk import Desk
+from autograder.desk.gradebook_reader import GradebookReader
 from autograder.desk.record import Record, Rules
+from autograder.desk.settings import Settings
 from autograder.desk.visitors import Visitor
 from autograder.grading.grader import Grader
 from autograder.grading.rounds import Rounds
@@ -52,6 +58,24 @@ def record(place):
     record = Record(f"sqlite:///{place / 'desk.db'}")
     yield record
     record.close()
+
+
+@pytest.fixture
+def desk(place, record):
+    """A desk over that record and the course's gradebook, with the door and the guard of tests."""
+    book = GradebookReader(place, f"sqlite:///{place / 'gradebook.db'}")
+    yield Desk(place, record, book, lambda name: Settings(who="everybody"), doors=[Believing()], guard=Guard())
+    book.close()
+
+
+def client(desk, who):
+    """A client for a desk with all pages of the class; "" is nobody."""
+    return AppClient(make_app(desk, command.pages_of_class()), {"who": who} if who else {})
+
+
+def text_of(answer):
+    """What a page says, without its line breaks."""
+    return " ".join(BeautifulSoup(answer.text, "html.parser").get_text(" ").split())
 
 
 def visitor(student, door="links", subject=None, role="student"):
