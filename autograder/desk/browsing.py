@@ -188,7 +188,7 @@ def mistake(about: About, asked: Query) -> str:
     one = common.get((exercise, id), common.get((WHOLE, id)))
     told = next((one for one in found.sentences if (one.exercise, one.id) == (exercise, id)), None)
     if one is None and told is None:
-        raise Refused("No student has such a mistake, or was told of it.", 404)
+        raise Refused("No student has this mistake, and nobody has read its message.", 404)
     place = next((n for n, each in enumerate(assignment.exercises) if each.name == exercise), None)
     answers = {} if place is None else {each.student: each.answer for each in exercise_view.given(found, place)}
     return _render(

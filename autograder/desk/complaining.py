@@ -98,7 +98,7 @@ def _complain(desk: Desk, visitor: Visitor, attempt: Attempt, exercise: str, say
 
 
 def _told(desk: Desk, attempt: Attempt) -> list[str]:
-    """The exercises of an attempt whose points the student was told."""
+    """The exercises of an attempt with points that the student has seen."""
     return [one["exercise"] for one in answers.known(desk, attempt) if one["score"] is not None]
 
 

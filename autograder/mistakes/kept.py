@@ -171,7 +171,7 @@ def _dotted(node: ast.AST) -> str:
 class _Outer:
     """Which names of a function outlive its calls."""
 
-    own: frozenset[str]  # names that each call has anew
+    own: frozenset[str]  # names that each call sets again
     shared: frozenset[str]  # names that it says are global
 
     @classmethod

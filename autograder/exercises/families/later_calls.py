@@ -30,7 +30,7 @@ def moved(module: Proxy, *given: torch.Tensor, form: str = "") -> Proxy:
 
     `form` is the method that is called, if it is not the module itself.
     """
-    with contextlib.suppress(StudentError):  # which is told elsewhere
+    with contextlib.suppress(StudentError):  # which another check reports
         _form(module, form).do(*given)
     return module.to(device="meta")
 
