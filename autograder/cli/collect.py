@@ -42,6 +42,8 @@ def add(commands: shared.Commands) -> None:
         metavar="ID",
         help="this student's address, id or number has changed: forget the old ones",
     )
+    command.add_argument("--dry-run", action="store_true", help="say what would be taken, file by file; write nothing")
+    command.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
     command.set_defaults(run=run, course=shared.WRITTEN)
 
 
@@ -54,12 +56,14 @@ def run(options: Namespace) -> int:
     if options.desk:
         if options.paths or options.system or options.pattern or options.timezone:
             raise UsageError("--desk takes what was handed in at the desk: give no download with it.")
+        if options.dry_run or options.format != "text":
+            raise UsageError("--dry-run and --format go with a download: the desk's own pages show what is there.")
         with needs_desk():
             from ..desk import collecting
         return collecting.from_desk(course.root(), assignment, options.database, shared.device(options), options.forget)
     if options.database:
         raise UsageError("--database goes with --desk.")
-    how = options.system, options.pattern, options.timezone, options.forget
+    how = options.system, options.pattern, options.timezone, options.forget, options.dry_run, options.format
     return commands.collect(course.root(), assignment, options.paths, *how)
 
 

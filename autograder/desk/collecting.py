@@ -24,7 +24,7 @@ from ..grading.store import Store, course_version
 from ..intake.identity import Noted, keys_of
 from ..lms import handins
 from ..lms import roster as rosters
-from ..lms.handins import Collected, shown
+from ..lms.handins import Collected, Taken, shown
 from ..nbgrader.runs import NbgraderCourse
 from ..nbgrader.standings import Due, due_dates
 from ..submission import files, read
@@ -120,7 +120,7 @@ class Collector:
                 continue
             if counts == BEST and any(one.state != DONE and one.exercise is None for one in theirs):
                 self.told.problems.append(f"{shown(student)}: an attempt is not graded yet, which may be better")
-            if not self._take(student, chosen, notes.get(student, {})):
+            if not self._take(student, chosen, due.of(student), notes.get(student, {})):
                 continue
             self._keep_result(student, chosen)
             late = counting.is_late(chosen, due.of(student))
@@ -141,7 +141,7 @@ class Collector:
             why = "has asked about single exercises alone"
         self.told.remarks.append(f"{shown(student)}: {why}")
 
-    def _take(self, student: str, attempt: Attempt, note: Mapping[str, Any]) -> bool:
+    def _take(self, student: str, attempt: Attempt, due: datetime | None, note: Mapping[str, Any]) -> bool:
         """Write an attempt into `submitted/`; returns whether it lies there now. `note` is of what lay there."""
         if problem := files.problem_of(student) or self._who_else(student, attempt):
             self._problem(student, problem)
@@ -165,8 +165,8 @@ class Collector:
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
             self._problem(student, f"something else lies in the place of submitted/{student}")
             return False
-        kind = self.told.new if before is None else self.told.same if before == data else self.told.changed
-        kind.append(student)
+        what, late = handins.what_of(before, data), counting.is_late(attempt, due)
+        self.told.taken.append(Taken(student, attempt.name, notebook.name, arrived, late, what, []))
         return True
 
     def _who_else(self, student: str, attempt: Attempt) -> str:

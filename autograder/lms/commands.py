@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from ..course import Assignment
     from ..intake.people import Roster
 
+TEXT, JSON = FORMATS = ("text", "json")  # of a report
 MESSAGE = 2_000  # characters of a sentence that is printed
 
 
@@ -38,14 +41,19 @@ def collect(
     pattern: str | None = None,
     zone: str | None = None,
     forget: Sequence[str] = (),
+    dry_run: bool = False,
+    format: str = TEXT,
 ) -> int:
-    """Collect hand-ins from downloads into `submitted/`, and report the result; returns the exit code."""
+    """Collect hand-ins from downloads into `submitted/`, and report the result; returns the exit code.
+
+    With `dry_run`, nothing is written: the report says what would be, file by file.
+    """
     downloads, sheet = handins.take_sheets(paths)
     if not downloads:
         raise UsageError("Which download? Also give the folder or archive with the hand-ins.")
     results, runs = Store(root), NbgraderCourse(root)
     students = rosters.read(runs, results)
-    collector = handins.Collector(root, assignment, students, results, sheet, _zone(zone), forget)
+    collector = handins.Collector(root, assignment, students, results, sheet, _zone(zone), forget, not dry_run)
     with locked(root, assignment.name):
         systems = []
         for path in downloads:
@@ -53,14 +61,35 @@ def collect(
                 collector.result.problems += problems
                 systems.append(collector.add(download, system, pattern))
         found = collector.write()
-    missing = rosters.without_hand_in(students, run.students(root, assignment.name))
-    notes = results.handed_in(assignment.name)
+    there = {*run.students(root, assignment.name), *(one.student for one in found.taken)}
+    missing, notes = rosters.without_hand_in(students, sorted(there)), collector.notes
     with runs.gradebook() as gradebook:
         due = due_dates(gradebook, results, assignment)
     found.late = [student for student in found.late if not _has_more_time(due, student, notes)]
-    print("\n".join(handins.told(found, assignment, systems, missing, notes)))
-    _tell(found.problems)
+    found.taken = [replace(one, late=one.student in found.late) for one in found.taken]
+    told = [*handins.told(found, assignment, systems, missing, notes)]
+    if format == JSON:
+        print(json.dumps(_as_json(assignment, found, told, is_written=not dry_run)))
+    else:
+        print("\n".join([*(map(_would_be, found.taken) if dry_run else ()), *told]))
+        _tell([*found.problems, *(["nothing is written yet: without --dry-run it is"] if dry_run else ())])
     return 1 if found.problems else 0
+
+
+def _as_json(assignment: Assignment, found: handins.Collected, told: Sequence[str], is_written: bool) -> dict[str, Any]:
+    """What was collected, for programs; `told` is the report for people."""
+    taken = [{**vars(one), "time": f"{one.time:%Y-%m-%d %H:%M:%S}" if one.time else ""} for one in found.taken]
+    problems = [*dict.fromkeys(found.problems)]
+    about = {"schema": 1, "assignment": assignment.name, "written": is_written}
+    return {**about, "taken": taken, "problems": problems, "report": told}
+
+
+def _would_be(one: handins.Taken) -> str:
+    """A line on a hand-in that was found."""
+    said = [one.what, f"{one.time:%Y-%m-%d %H:%M} UTC" if one.time else "no time", "late" if one.late else ""]
+    beside = f", and {len(one.beside)} beside it" if one.beside else ""
+    whose = f"{handins.shown(one.student):<24} {handins.quoted(one.file)} of {handins.quoted(one.name)}"
+    return f"{whose}: {', '.join(filter(None, said))}{beside}"
 
 
 def _has_more_time(due: Due, student: str, notes: Mapping[str, Mapping[str, Any]]) -> bool:

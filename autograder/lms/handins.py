@@ -47,16 +47,28 @@ LITTER |= {".gitkeep", ".ipynb_checkpoints", "__pycache__", ".venv", ".vscode", 
 ON_LITTER = re.compile(rf"(?:/|, )(?:{'|'.join(map(re.escape, sorted(LITTER)))})(?:/|: )")
 EMPTY = "nothing is in it"
 MANY = 5  # names in a sentence
+NEW, CHANGED, SAME = "new", "changed", "unchanged"
 SUBJECTS = ("It ", "The file ")  # of what `read` and `kinds` say of a file
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A hand-in that was taken, or would be: whose, by which file, called how, and what was handed in beside it."""
+
+    student: str
+    name: str  # as the download calls whoever handed it in
+    file: str
+    time: datetime | None
+    late: bool
+    what: str  # NEW, CHANGED or SAME
+    beside: list[str]
 
 
 @dataclass
 class Collected:
     """The result of collecting: everything that the instructor reads. Lists hold ids, or sentences."""
 
-    new: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
-    same: list[str] = field(default_factory=list)
+    taken: list[Taken] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # what was done otherwise than one might think
     problems: list[str] = field(default_factory=list)  # what was not taken
@@ -64,6 +76,10 @@ class Collected:
     by_name: list[str] = field(default_factory=list)  # whom only a name tells, though the system has keys
     untimed: list[str] = field(default_factory=list)  # of whom no hand-in time is known
     hidden: list[str] = field(default_factory=list)  # whose names the system hides
+
+    def many(self, what: str) -> int:
+        """How many hand-ins are NEW, CHANGED or SAME."""
+        return sum(one.what == what for one in self.taken)
 
 
 @dataclass
@@ -112,7 +128,8 @@ class Collector:
     """Collects one assignment's hand-ins from downloads, one after another: a later one counts.
 
     `sheet` is Moodle's grading worksheet, if there is one: it tells who a participant is, and when somebody handed in,
-    in the time `zone`. `forget` holds students with a new address, id or number.
+    in the time `zone`. `forget` holds students with a new address, id or number. Without `writes`, nothing is written:
+    its result says what would be.
     """
 
     def __init__(
@@ -124,8 +141,11 @@ class Collector:
         sheet: Table | None = None,
         zone: ZoneInfo | None = None,
         forget: Collection[str] = (),
+        writes: bool = True,
     ) -> None:
         self.root, self.assignment, self.roster, self.results = root, assignment, students, results
+        self.writes = writes
+        self.notes: dict[str, Any] = {}  # of the hand-ins that lie in submitted/ afterwards
         self.forget, self.zone = set(forget), zone
         self.noted = Noted(results.all_handed_in(), assignment.name, forget)
         self.known = course.assignments(root)
@@ -160,7 +180,7 @@ class Collector:
 
     def write(self) -> Collected:
         """Write what was chosen into `submitted/`."""
-        notes = self.results.handed_in(self.assignment.name)
+        notes = self.notes = self.results.handed_in(self.assignment.name)
         for student, matches in sorted(self.people.items()):
             if why := self._two_people(student):
                 self.chosen.pop(student, None)
@@ -185,9 +205,10 @@ class Collector:
             elif number := choice.owner.participant:
                 notes.pop(f"{PARTICIPANT}-{number}", None)  # the same person, when names were hidden
             notes[student] = _note(choice)
-            if student in self.forget:
+            if student in self.forget and self.writes:
                 self._forget(student, choice.owner.keys)
-        self.results.put_handed_in(self.assignment.name, notes)
+        if self.writes:
+            self.results.put_handed_in(self.assignment.name, notes)
         self.result.unusable |= self._handed_in_by_the_worksheet()
         return self.result
 
@@ -517,31 +538,39 @@ class Collector:
                 student, f"{quoted(choice.owner.shown)}, theirs by its name, replaces {shown(str(note['given']))!r}"
             )
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if before != choice.data:
-                replace_bytes(notebook, choice.data)
-            if time:
-                replace_bytes(stamp, f"{time:%Y-%m-%d %H:%M:%S} UTC\n".encode())
-            elif is_another and known:
-                self._remark(
-                    student,
-                    f"nothing tells when this was handed in, so the time of what was there before stays, {known} UTC:"
-                    " it was not earlier",
-                )
-            self._keep_beside(student, choice, folder)
+            if self.writes:
+                self._put(folder, choice, before)
+            elif any(there.exists() and not there.is_dir() for there in (folder.parent, folder)):
+                raise NotADirectoryError
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
             self._problem(student, choice.owner, f"something else is in the place of submitted/{student}")
             return False
+        if is_another and known and not time:
+            self._remark(
+                student,
+                f"nothing tells when this was handed in, so the time of what was there before stays, {known} UTC:"
+                " it was not earlier",
+            )
         if not (time or known):
             self.result.untimed.append(student)
-        kind = self.result.new if before is None else self.result.same if before == choice.data else self.result.changed
-        kind.append(student)
+        self._say_what_is_beside(student, choice)
+        names, owner = ["/".join(place) for place in choice.kept], choice.owner
+        what = what_of(before, choice.data)
+        self.result.taken.append(Taken(student, owner.shown, choice.name, time or known, owner.late, what, names))
         return True
 
-    def _keep_beside(self, student: str, choice: Choice, folder: Path) -> None:
-        """Put what was handed in beside the notebook into a folder of its own, and say so."""
+    def _put(self, folder: Path, choice: Choice, before: bytes | None) -> None:
+        """Put a notebook, its time, and what was handed in beside it into a folder where `before` lies now."""
+        folder.mkdir(parents=True, exist_ok=True)
+        if before != choice.data:
+            replace_bytes(folder / f"{self.assignment.name}.ipynb", choice.data)
+        if time := choice.owner.time:
+            replace_bytes(folder / "timestamp.txt", f"{time:%Y-%m-%d %H:%M:%S} UTC\n".encode())
+        beside.write(folder, choice.kept)
+
+    def _say_what_is_beside(self, student: str, choice: Choice) -> None:
+        """Say what was handed in beside the notebook, which has a folder of its own."""
         kept, too_much = choice.kept, choice.too_much
-        beside.write(folder, kept)
         where = f"submitted/{student}/{self.assignment.name}/{files.BESIDE}/"
         if kept:
             names = listed([shown("/".join(place)) for place in kept])
@@ -574,6 +603,11 @@ def _latest_of(spans: Sequence[tuple[datetime, datetime] | None]) -> int | None:
 
 def _is_after(spans: Sequence[tuple[datetime, datetime]], at: int) -> bool:
     return all(spans[at][0] >= end for number, (_, end) in enumerate(spans) if number != at)
+
+
+def what_of(before: bytes | None, data: bytes) -> str:
+    """What a hand-in is beside the one of `before`: NEW, CHANGED or SAME."""
+    return NEW if before is None else SAME if before == data else CHANGED
 
 
 def _bytes_of(path: Path) -> bytes | None:
@@ -713,8 +747,7 @@ def told(
     notes: Mapping[str, Any],
 ) -> Iterator[str]:
     """The lines that report the result of collecting to the instructor."""
-    many = len(found.new) + len(found.changed) + len(found.same)
-    kinds = [f"{len(them)} {kind}" for kind, them in zip(("new", "changed", "unchanged"), _kinds(found), strict=True)]
+    many, kinds = len(found.taken), [f"{found.many(what)} {what}" for what in (NEW, CHANGED, SAME)]
     yield f"{assignment.name}: {many} handed in ({', '.join(kinds)}), from {' and '.join(dict.fromkeys(systems))}"
     yield from (f"  {line}" for line in found.remarks)
     if found.late:
@@ -755,10 +788,6 @@ def _what_gives_grades_back(systems: Sequence[str], assignment: Assignment) -> s
         number = assignment.name.split("_")[0]
         return f"`autograder export {number} moodle --fill WORKSHEET` gives grades back by the number"
     return "grades go back by hand, since the gradebook has no such code"
-
-
-def _kinds(found: Collected) -> tuple[list[str], list[str], list[str]]:
-    return found.new, found.changed, found.same
 
 
 def take_sheets(paths: Sequence[Path]) -> tuple[list[Path], Table | None]:

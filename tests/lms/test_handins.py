@@ -82,12 +82,19 @@ def collect(tmp_path, files, students=(), dropped=(), system=None, pattern=None,
     path.write_bytes(files if isinstance(files, bytes) else zipped(files))
     assignment, results = course.assignments(ROOT)[ASSIGNMENT], Store(tmp_path)
     roster = Roster(students, dropped)
-    collector = handins.Collector(ROOT, assignment, roster, results, sheet, zone)
-    collector.root = tmp_path
+    tried, collector = (
+        handins.Collector(ROOT, assignment, roster, results, sheet, zone, writes=writes) for writes in (False, True)
+    )
+    tried.root = collector.root = tmp_path
     with handins.unpacked(path) as (download, problems):
-        collector.result.problems += problems
-        collector.system = collector.add(download, system, pattern)
+        for one in (tried, collector):
+            one.result.problems += problems
+            one.system = one.add(download, system, pattern)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    would = tried.write()
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     told = collector.write()
+    assert would == told and tried.notes == collector.notes
     found = {p.parent.parent.name: p.read_bytes() for p in (tmp_path / "submitted").glob("*/*/*.ipynb")}
     assert not [p for p in tmp_path.rglob("*") if p.is_symlink()]
     return found, told, results.handed_in(ASSIGNMENT), collector.system
@@ -127,7 +134,7 @@ def collect(tmp_path, files, students=(), dropped=(), system=None, pattern=None,
 )
 def test_every_layout_belongs_to_its_student(tmp_path, system, files):
     found, told, notes, _ = collect(tmp_path, files, [ADA, LEE], system=system)
-    assert found == {"ada": A} and told.new == ["ada"]
+    assert found == {"ada": A} and [(one.student, one.what) for one in told.taken] == [("ada", handins.NEW)]
     assert notes["ada"]["system"] == system and notes["ada"]["late"] == any("LATE" in name for name in files)
 
 
@@ -360,7 +367,11 @@ def test_of_several_the_latest_counts_and_it_is_said(tmp_path):
         f"submission_3/{NOTEBOOK}": B,
     }
     found, told, _, _ = collect(tmp_path, files, [ADA], system="gradescope")
-    assert found == {"ada": A} and told.changed == ["ada"] and "the latest" in told.remarks[0]
+    assert (
+        found == {"ada": A}
+        and [(one.student, one.what) for one in told.taken] == [("ada", handins.CHANGED)]
+        and "the latest" in told.remarks[0]
+    )
     assert "submission_3" in told.problems[0]
     stamp = tmp_path / "submitted" / "ada" / ASSIGNMENT / "timestamp.txt"
     assert stamp.read_text() == "2026-04-27 17:34:00 UTC\n"
