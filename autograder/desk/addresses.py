@@ -48,3 +48,7 @@ class Addresses:
     def exercise(self, exercise: str, part: str = "", **query: Any) -> str:
         """An exercise of the class."""
         return self._path("exercise", exercise, part=part, **query)
+
+    def download(self, id: str = "") -> str:
+        """A download of a platform, or where one is dropped."""
+        return self._path("download", *filter(None, [id]))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 
 from python_multipart.exceptions import FormParserError
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
@@ -21,13 +22,14 @@ MOST_OF_ONE = 2  # bodies of one person
 FORM = 64 * 2**10  # bytes that a form needs beside its file
 TOO_LARGE = f"The file has more than the {LARGEST // 2**20} MB allowed: {CLEAR}."
 DIGITS = 19  # of a length that is read
-FIELDS = "application/x-www-form-urlencoded"
+FIELDS = 4  # of a form with a file, at most
+PLAIN = "application/x-www-form-urlencoded"
 NOTEBOOKS = ("application/x-ipynb+json", "application/json", "application/octet-stream")
 
 
 async def fields(request: Request, most: int, largest: int, too_large: str) -> dict[str, str]:
     """The at most `most` fields of a form without a file. Raises Refused, with `too_large` above `largest` bytes."""
-    if _kind(request) != FIELDS:  # the parts of a multipart form may name a charset each, which Starlette looks up
+    if _kind(request) != PLAIN:  # the parts of a multipart form may name a charset each, which Starlette looks up
         raise Refused("Send the form of the desk's own page.", 415)
     length = _announced(request)
     if length is None or length > largest:
@@ -97,12 +99,7 @@ class Body:
         """The file of a form, and its field `token`. Raises Refused."""
         if not self.request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
             raise Refused("Choose your notebook in the form of the page, and hand it in there.", 415)
-        pieces = self._pieces(LARGEST + FORM)
-        parser = MultiPartParser(self.request.headers, pieces, max_files=1, max_fields=4, max_part_size=FORM)
-        try:
-            found = await parser.parse()
-        except (MultiPartException, FormParserError, ValueError, KeyError):
-            raise Refused("The form could not be read: choose your notebook on the page once more.", 400) from None
+        found = await _parsed(self.request, self._pieces(LARGEST + FORM), 1)
         try:
             file, said = found.get("notebook"), found.get(token)
             if not isinstance(file, UploadFile) or not file.filename:
@@ -113,21 +110,49 @@ class Body:
 
     async def _pieces(self, most: int) -> AsyncGenerator[bytes, None]:
         """The pieces of the body. Raises Refused if it is too large, too slow, cut off, or if there is no room."""
-        announced = _announced(self.request)
-        if announced is not None and announced > most:
-            raise Refused(TOO_LARGE, 413)
-        loop, pieces = asyncio.get_running_loop(), self.request.stream()
-        until = loop.time() + SECONDS
-        try:
-            while (chunk := await asyncio.wait_for(anext(pieces, None), until - loop.time())) is not None:
-                self.size += len(chunk)
-                Room.held += len(chunk)
-                if self.size > most:
-                    raise Refused(TOO_LARGE, 413)
-                if Room.held > MOST_AT_ONCE:
-                    raise Refused("Too much is being handed in at this moment: try again in a minute.", 503, 30.0)
-                yield chunk
-        except TimeoutError:
-            raise Refused(f"The file did not arrive within {SECONDS:.0f} s: hand it in again.", 408) from None
-        except ClientDisconnect:
-            raise Refused("The file was cut off on its way: hand it in again.", 400) from None
+        async for chunk in _arriving(self.request, most, TOO_LARGE, SECONDS):
+            self.size += len(chunk)
+            Room.held += len(chunk)
+            if Room.held > MOST_AT_ONCE:
+                raise Refused("Too much is being handed in at this moment: try again in a minute.", 503, 30.0)
+            yield chunk
+
+
+@asynccontextmanager
+async def large_form(
+    request: Request, files: int, most: int, seconds: float, too_large: str
+) -> AsyncIterator[FormData]:
+    """A form with at most so many `files`, which lie on the disk as long as the `with` lasts. Raises Refused."""
+    found = await _parsed(request, _arriving(request, most, too_large, seconds), files)
+    try:
+        yield found
+    finally:
+        await found.close()
+
+
+async def _parsed(request: Request, pieces: AsyncGenerator[bytes, None], files: int) -> FormData:
+    """A form with at most so many files. Raises Refused."""
+    parser = MultiPartParser(request.headers, pieces, max_files=files, max_fields=FIELDS, max_part_size=FORM)
+    try:
+        return await parser.parse()
+    except (MultiPartException, FormParserError, ValueError, LookupError):  # of a charset that no one knows, too
+        raise Refused("The form could not be read: choose your file on the page once more.", 400) from None
+
+
+async def _arriving(request: Request, most: int, too_large: str, seconds: float) -> AsyncGenerator[bytes, None]:
+    """The pieces of a body as they come. Raises Refused if it is too large, too slow, or cut off."""
+    announced = _announced(request)
+    if announced is not None and announced > most:
+        raise Refused(too_large, 413)
+    loop, pieces, size = asyncio.get_running_loop(), request.stream(), 0
+    until = loop.time() + seconds
+    try:
+        while (chunk := await asyncio.wait_for(anext(pieces, None), until - loop.time())) is not None:
+            size += len(chunk)
+            if size > most:
+                raise Refused(too_large, 413)
+            yield chunk
+    except TimeoutError:
+        raise Refused(f"The file did not arrive within {seconds:.0f} s: send it again.", 408) from None
+    except ClientDisconnect:
+        raise Refused("The file was cut off on its way: send it again.", 400) from None

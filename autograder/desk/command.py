@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
-from . import complaining, deliveries, instructor, logs, released, server, waiting
+from . import complaining, deliveries, downloads, instructor, logs, released, server, waiting
 from .app import make_app
 from .desk import Desk
 from .doors import maintaining, opening
@@ -77,7 +77,7 @@ def run(options: Any, device: str) -> int:
 
 def pages_of_class() -> list[BaseRoute]:
     """The routes of all pages on which students and instructors see more than their own attempts."""
-    return [*instructor.routes(), *deliveries.routes(), *complaining.routes()]
+    return [*instructor.routes(), *deliveries.routes(), *complaining.routes(), *downloads.routes()]
 
 
 def digest(options: Any) -> int:

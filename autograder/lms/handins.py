@@ -556,7 +556,9 @@ class Collector:
         self._say_what_is_beside(student, choice)
         names, owner = ["/".join(place) for place in choice.kept], choice.owner
         what = what_of(before, choice.data)
-        self.result.taken.append(Taken(student, owner.shown, choice.name, time or known, owner.late, what, names))
+        self.result.taken.append(
+            Taken(student, owner.name or owner.shown, choice.name, time or known, owner.late, what, names)
+        )
         return True
 
     def _put(self, folder: Path, choice: Choice, before: bytes | None) -> None:

@@ -183,9 +183,9 @@ def test_the_digest_counts_those_that_no_page_has_room_for(desk, attempt, monkey
     [
         ("multipart/form-data; boundary=b", b'--b\r\nContent-Disposition: form-data; name="says"\r\n\r\nx', None, 415),
         ("text/plain", b"says=x", None, 415),
-        (bodies.FIELDS, b"says=x", "9" * 5000, 413),
-        (bodies.FIELDS, b"says=x", "²", 413),
-        (bodies.FIELDS, b"says=%ff%00", None, 403),  # it is read, and lacks the token
+        (bodies.PLAIN, b"says=x", "9" * 5000, 413),
+        (bodies.PLAIN, b"says=x", "²", 413),
+        (bodies.PLAIN, b"says=%ff%00", None, 403),  # it is read, and lacks the token
     ],
 )
 def test_a_form_that_no_page_of_the_desk_sends(desk, attempt, kind, body, length, status):

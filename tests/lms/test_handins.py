@@ -9,6 +9,7 @@ from email.message import EmailMessage
 from zoneinfo import ZoneInfo
 
 import pytest
+import small_course
 from conftest import ASSIGNMENT, ROOT
 
 from autograder import cli, course
@@ -646,3 +647,21 @@ def test_an_attachments_name_leads_nowhere(tmp_path):
     files = {"a.eml": mailed(attached=[("../../../evil.ipynb", A)])}
     found, told, _, _ = collect(tmp_path, files, [ADA])
     assert found == {"ada": A} and not list(tmp_path.parent.glob("evil*")) and "'evil.ipynb' is taken" in str(told)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_dry_run_says_whose_each_file_would_be_and_writes_nothing(tmp_path, form):
+    place, name = small_course.copy(tmp_path / "course"), small_course.NAME
+    source = (place / "source" / name / f"{name}.ipynb").read_bytes()
+    files = {f"ada/{name}.ipynb": source, f"Eve \x1b[31m/{name}.ipynb": source, "bob/notes.txt": b"x"}
+    (place / "hw.zip").write_bytes(zipped(files))
+    code, out, err = small_course.autograder(place, "collect", "01", "hw.zip", "--dry-run", "--format", form)
+    assert code == 1 and not (place / "submitted").exists()
+    if form == "text":
+        assert re.search(rf"^ada +'{name}.ipynb' of 'ada': new, no time$", out, re.M)
+        assert "\x1b" not in out and "nothing is written yet" in err
+        return
+    told = json.loads(out)
+    (ada,) = told["taken"]
+    assert (ada["student"], ada["what"], ada["file"]) == ("ada", "new", f"{name}.ipynb")
+    assert told["written"] is False and any("bob" in one for one in told["problems"]) and err == ""

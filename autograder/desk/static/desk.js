@@ -24,7 +24,7 @@ for (const form of document.querySelectorAll("form.drop")) {
   document.addEventListener("drop", (event) => {
     event.preventDefault();
     form.classList.remove("over");
-    if (event.dataTransfer.files.length !== 1) return;
+    if (event.dataTransfer.files.length !== 1 && !file.multiple) return;
     file.files = event.dataTransfer.files;
     form.requestSubmit();
   });

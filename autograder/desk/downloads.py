@@ -1,0 +1,234 @@
+"""The pages on which an instructor drops a platform's download, sees what is recognised in it, and takes it in."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from ..grading.store import FOLDER
+from ..intake.layouts import LAYOUTS
+from ..intake.owners import is_plain
+from ..intake.unpacking import is_archive
+from ..report import lesson
+from . import bodies, handing, pages
+from .addresses import Addresses
+from .app import check_post, desk_of, token_of, visitor_of
+from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+
+    from ..course import Assignment
+    from .desk import Desk
+    from .visitors import Visitor
+
+PATH = "download"
+FILES = 2  # a download, and Moodle's worksheet with it
+LARGEST = 2**30  # bytes of both: 500 students' notebooks with pictures
+RECEIVING = 900.0  # seconds in which they have to arrive: 1.2 MB a second
+FREE = 2**30  # bytes that stay free on the disk
+READING = 600.0  # seconds that `collect` may take
+KEPT = 3600.0  # seconds for which files wait to be taken
+LONGEST = 500  # characters of an option
+FIELDS, FORM = 8, 8_000  # fields and bytes of a form without a file, at most
+IDS = 16  # bytes of a download's id
+TOO_LARGE = f"A download may have at most {LARGEST // 2**20} MB: collect this one with `autograder collect`."
+OPTIONS = {"system": "--from", "timezone": "--timezone", "pattern": "--pattern"}  # of `collect`, by their fields
+DRY = ("--dry-run",)
+
+
+def routes() -> Sequence[BaseRoute]:
+    """The routes of these pages, below the desk's base."""
+    return [
+        Route(f"/instructor/{{assignment}}/{PATH}", form, methods=["GET"]),
+        Route(f"/instructor/{{assignment}}/{PATH}", drop, methods=["POST"]),
+        Route(f"/instructor/{{assignment}}/{PATH}/{{id}}", preview, methods=["GET"]),
+        Route(f"/instructor/{{assignment}}/{PATH}/{{id}}", settle, methods=["POST"]),
+    ]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `collect` says of a download, as its --format json has it; `problem` if it could not read it at all."""
+
+    taken: Sequence[Mapping[str, Any]] = ()
+    problems: Sequence[str] = ()
+    report: Sequence[str] = ()
+    problem: str = ""
+
+
+async def form(request: Request) -> Response:
+    """Where a download is dropped."""
+    visitor = await visitor_of(request, INSTRUCTOR)
+    desk = desk_of(request)
+    about = await run_in_threadpool(handing.assignment_of, desk, request.path_params["assignment"])
+    return _page(desk, visitor, token_of(request), about)
+
+
+async def drop(request: Request) -> Response:
+    """Keep the files of a download until they are taken; leads to the page that shows what is in them."""
+    await visitor_of(request, INSTRUCTOR)
+    desk = desk_of(request)
+    about = await run_in_threadpool(handing.assignment_of, desk, request.path_params["assignment"])
+    await run_in_threadpool(_require_disk, desk)
+    async with bodies.large_form(request, FILES, LARGEST, RECEIVING, TOO_LARGE) as sent:
+        said = sent.get(FORM_TOKEN)
+        check_post(request, said if isinstance(said, str) else "")
+        files = [one for one in sent.getlist("download") if isinstance(one, UploadFile) and one.filename]
+        id = await run_in_threadpool(_keep, desk, about, files)
+    return RedirectResponse(Addresses(desk, about.name).download(id), 303)
+
+
+async def preview(request: Request) -> Response:
+    """What is recognised in a download, file by file; nothing of it is taken yet."""
+    visitor = await visitor_of(request, INSTRUCTOR)
+    desk, options = desk_of(request), _options(request.query_params)
+    about = await run_in_threadpool(handing.assignment_of, desk, request.path_params["assignment"])
+    folder = await run_in_threadpool(_folder_of, desk, about, request.path_params["id"])
+    found = await run_in_threadpool(_collected, desk, about, folder, options, DRY)
+    return _page(desk, visitor, token_of(request), about, folder=folder, found=found, options=options)
+
+
+async def settle(request: Request) -> Response:
+    """Take a download into `submitted/`, or forget it."""
+    visitor = await visitor_of(request, INSTRUCTOR)
+    sent = await bodies.fields(request, FIELDS, FORM, "This form is not the desk's.")
+    check_post(request, sent.get(FORM_TOKEN, ""))
+    desk, options = desk_of(request), _options(sent)
+    about = await run_in_threadpool(handing.assignment_of, desk, request.path_params["assignment"])
+    folder = await run_in_threadpool(_folder_of, desk, about, request.path_params["id"])
+    if sent.get("do") != "take":
+        await run_in_threadpool(shutil.rmtree, folder, True)
+        return RedirectResponse(Addresses(desk, about.name).download(), 303)
+    found = await run_in_threadpool(_collected, desk, about, folder, options)
+    if found.problem:
+        return _page(desk, visitor, token_of(request), about, folder=folder, found=found, options=options, status=422)
+    await run_in_threadpool(shutil.rmtree, folder, True)
+    return _page(desk, visitor, token_of(request), about, found=found)
+
+
+def _page(
+    desk: Desk,
+    visitor: Visitor,
+    token: str,
+    about: Assignment,
+    folder: Path | None = None,
+    found: Report | None = None,
+    options: Mapping[str, str] | None = None,
+    status: int = 200,
+) -> Response:
+    """The page: without `found` the form, with a `folder` what would be taken from it, else what was taken."""
+    said = {"folder": folder, "found": found, "options": options or {}, "systems": LAYOUTS, "number": about.name[:2]}
+    said |= {"at": Addresses(desk, about.name), "lesson": lesson.of(about).title or about.name}
+    said |= {"files": sorted(path.name for path in folder.iterdir()) if folder else []}
+    return HTMLResponse(pages.render(desk, "class_download.html.j2", token, visitor, **said), status)
+
+
+# --- the files until they are taken ---------------------------------------------------------------
+
+
+def _place(desk: Desk, about: Assignment) -> Path:
+    """The folder with an assignment's downloads: in the course's own, which several desks share."""
+    return Path(desk.root) / FOLDER / "downloads" / about.name
+
+
+def _require_disk(desk: Desk) -> None:
+    """Raises Refused if the disk has no room for a download, which lies there twice for a moment."""
+    if shutil.disk_usage(desk.root).free < 2 * LARGEST + FREE:
+        raise Refused("The course's disk is nearly full: make room, then drop the download again.", 507)
+
+
+def _keep(desk: Desk, about: Assignment, files: Sequence[UploadFile]) -> str:
+    """Keep files under their own names; returns the id of the download. Raises Refused."""
+    if not files:
+        raise Refused("No file was chosen: choose the download, then look at it.", 422)
+    for file in files:
+        _require_name(file.filename or "")
+    place, id = _place(desk, about), secrets.token_hex(IDS)
+    place.mkdir(parents=True, exist_ok=True)
+    _forget_old(place)
+    folder = place / id
+    folder.mkdir(mode=0o700)
+    for file in files:
+        with open(folder / (file.filename or ""), "xb") as target:
+            shutil.copyfileobj(file.file, target)
+    return id
+
+
+def _require_name(name: str) -> None:
+    """Raises Refused unless a file's name is one that `collect` takes: it may tell whose hand-in an archive is."""
+    if not is_plain(name):
+        raise Refused("The file's name cannot be kept: give it a short one without slashes.", 422)
+    if not is_archive(name) and not name.lower().endswith(".csv"):
+        raise Refused(
+            f"{name[:80]} is no download of a platform: choose the .zip or .tar.gz as it came, with Moodle also the"
+            " grading worksheet (.csv).",
+            422,
+        )
+
+
+def _forget_old(place: Path) -> None:
+    """Remove downloads that were not taken in time."""
+    for folder in place.iterdir():
+        if folder.stat().st_mtime < time.time() - KEPT:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder_of(desk: Desk, about: Assignment, id: str) -> Path:
+    """The folder of a download. Raises Refused."""
+    is_one = len(id) == 2 * IDS and id.isascii() and id.isalnum()
+    folder = _place(desk, about) / id
+    if not is_one or not folder.is_dir():
+        raise Refused("This download is no longer here: drop it again.", 404)
+    return folder
+
+
+# --- what is in them ------------------------------------------------------------------------------
+
+
+def _options(sent: Mapping[str, str]) -> dict[str, str]:
+    """How `collect` is to read a download, by the fields of a form."""
+    return {name: sent[name].strip()[:LONGEST] for name in OPTIONS if sent.get(name, "").strip()}
+
+
+def _collected(
+    desk: Desk, about: Assignment, folder: Path, options: Mapping[str, str], more: Sequence[str] = ()
+) -> Report:
+    """What `collect` says: a process of its own, since what strangers packed is read there."""
+    paths = [str(path) for path in sorted(folder.iterdir())]
+    how = [f"{OPTIONS[name]}={value}" for name, value in options.items()]
+    command = [sys.executable, "-m", "autograder", "collect", about.name, *paths, "--format", "json", *how, *more]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=desk.root,
+            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=READING,
+        )
+    except subprocess.TimeoutExpired:
+        return Report(problem=f"It could not be read in {READING:.0f} s: collect it with `autograder collect`.")
+    except (OSError, ValueError):  # of an option with a NUL, for instance
+        return Report(problem="`autograder collect` could not be started with these options.")
+    try:
+        said = json.loads(done.stdout)
+        return Report(said["taken"], said["problems"], said["report"])
+    except (ValueError, KeyError, TypeError):
+        sentence = done.stderr.decode("utf-8", "replace").strip() or "`autograder collect` ended without a word."
+        return Report(problem=sentence.removeprefix("autograder: ").replace(f"{folder}{os.sep}", "")[-2_000:])
