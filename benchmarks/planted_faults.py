@@ -1,8 +1,9 @@
 """How sharp the tests are: `python benchmarks/planted_faults.py [NAME …] [--tests "…"]`.
 
 FAULTS are slips that a careless colleague could make in a refactoring of the kit. Each is planted in a throwaway copy
-of HEAD, and pytest runs there: first the tests nearest to it, then, if none failed, all that `--tests` selects. The
-result is appended to RESULTS, so a run that was stopped goes on where it was.
+of HEAD, and pytest runs there: first the test files nearest to it that import its module, then all that are nearest,
+then all that `--tests` selects, until one fails. The result is appended to RESULTS, so a run that was stopped goes on
+where it was.
 
     python benchmarks/planted_faults.py --check                           does each edit still apply? (seconds)
     python benchmarks/planted_faults.py                                   as `make test` selects tests (hours)
@@ -529,10 +530,9 @@ def measured(
     begun = time.monotonic()
     until = begun + minutes * 60
     left_out = [f"--deselect={test}" for test in known]
-    near = [] if paths_in(arguments) else [folder for folder in NEAREST[fault.room] if (copy.root / folder).is_dir()]
     result: dict[str, Any] = {"result": MISSED, "by": "", "stage": ""}
     with copy.with_fault(fault):
-        for stage, more in (("near", near), ("all", [])) if near else (("all", []),):
+        for stage, more in [("all", [])] if paths_in(arguments) else stages(copy.root, fault):
             run = pytest(copy, [*arguments, "-x", *left_out, *more], until)
             if run.code is None:
                 result = {"result": LATE, "by": "", "stage": stage}
@@ -543,6 +543,24 @@ def measured(
             if result["result"] != MISSED:
                 break
     return {**result, "seconds": round(time.monotonic() - begun)}
+
+
+def stages(root: Path, fault: Fault) -> Iterator[tuple[str, list[str]]]:
+    """What pytest runs one after the other for a fault, the likeliest tests first: (name, paths); no paths are all."""
+    folders = [folder for folder in NEAREST[fault.room] if (root / folder).is_dir()]
+    if files := importing(root, folders, planted(fault, root)[0]):
+        yield "importing", files
+    if folders:
+        yield "near", folders
+    yield "all", []
+
+
+def importing(root: Path, folders: Sequence[str], module: Path) -> list[str]:
+    """The test files in these folders that import a module of the kit by its name."""
+    *package, name = module.relative_to(root).with_suffix("").parts
+    means = re.compile(rf"^(?:from|import) {re.escape('.'.join(package))}(?:\.{name}\b| import [^#]*\b{name}\b)", re.M)
+    files = [file for folder in folders for file in sorted((root / folder).rglob("test_*.py"))]
+    return [str(file.relative_to(root)) for file in files if means.search(file.read_text(encoding="utf-8"))]
 
 
 def paths_in(arguments: Sequence[str]) -> list[str]:
