@@ -1,6 +1,7 @@
 """What several test files use: one warm sandbox, one grader, the course's folders."""
 
 import compileall
+import gc
 import json
 import os
 import re
@@ -66,6 +67,12 @@ def pytest_collection_modifyitems(config, items):
         about += [one.expect.get("exercise") for one in given.values() if hasattr(one, "expect")]
         if problem := next((problems[name] for name in about if name in problems), None):
             item.add_marker(pytest.mark.skip(reason=problem))
+
+
+def pytest_collection_finish(session):
+    """Leave some million objects of torch and of collected tests, which stay, out of each later search for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -200,7 +200,10 @@ def test_a_class_that_cannot_be_built_gets_nothing(graders, exercise):
     assert score(graders.run(exercise, Local({exercise: unfinished}), 0)) == 0
 
 
-@pytest.mark.drawn(1, "exercises on a pretended GPU", by="exercise")
+LONG_CACHES = ["KVCache", "EvictingCache"]  # whose diagnosis takes fifteen seconds
+
+
+@pytest.mark.drawn(1, "exercises on a pretended GPU", by="exercise", never=LONG_CACHES)
 @pytest.mark.parametrize("exercise", [e for e in EXERCISES if not declared(e, "NO_DEVICE")])
 def test_a_gpu_adds_a_check_and_no_points(graders, diagnostician, exercise):
     path = an_honest_one(exercise)

@@ -182,6 +182,7 @@ def is_a_module(exercise):
     return exercise != "MyModel" and any("nn.Module" in map(ast.unparse, node.bases) for node in made)
 
 
+@pytest.mark.drawn(8, "modules whose second call is looked for", by="exercise")
 @pytest.mark.parametrize("exercise", [name for name in course.exercises() if is_a_module(name)])
 def test_each_module_is_asked_without_gradients(graders, exercise):
     answer = Heard(first_of(exercise))
@@ -311,6 +312,7 @@ def graded(grader, exercise, text):
     return outcome
 
 
+@pytest.mark.drawn(3, "modules that keep something between calls")
 @pytest.mark.parametrize("exercise, name, changes", KEPT, ids=[f"{one[0]}-{one[1]}" for one in KEPT])
 def test_what_is_kept_without_gradients_is_named_with_its_line(grader, exercise, name, changes):
     outcome = graded(grader, exercise, changed(exercise, changes))
@@ -379,6 +381,7 @@ RIGHT = [
 ]
 
 
+@pytest.mark.drawn(2, "modules that may keep what they keep")
 @pytest.mark.parametrize("exercise, changes", RIGHT, ids=[one[0] for one in RIGHT])
 def test_what_is_kept_and_stays_right_costs_nothing(grader, exercise, changes):
     outcome = graded(grader, exercise, changed(exercise, changes))

@@ -78,7 +78,9 @@ LONG_FORGING = pytest.mark.slow("a right answer to compare with takes some ten s
 def sampled(found):
     """Attacks as parameters, with the marks by which they are drawn."""
     for attack in found:
-        forging = FORGING if attack.assignment[:2] in ("02", "03") else LONG_FORGING
+        exercise = course.exercises().get(attack.expect["exercise"])
+        lesson = exercise.assignment if exercise else attack.assignment
+        forging = FORGING if lesson[:2] in ("02", "03") else LONG_FORGING
         yield pytest.param(attack, id=attack.name, marks=forging if family_of(attack) == "forging" else ATTACK)
 
 
