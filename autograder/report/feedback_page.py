@@ -20,7 +20,7 @@ from .. import course
 from ..verdict import CATEGORIES, Check, Outcome, Verdict
 from . import lesson as lessons
 from .gradebook_marks import GradedNotebook, Mark, duration
-from .outcome_text import NOT_STARTED, code_spans, failures, how_scored, measured, name_of, points, said_of, waived
+from .outcome_text import NOT_STARTED, charged, code_spans, failures, how_scored, measured, name_of, points, waived
 from .pages import environment
 
 NOT_ANSWERED = "no answer"
@@ -256,7 +256,7 @@ def _add_notes(part: Part, outcome: Outcome | None, is_unread: bool) -> None:
 def _add_outcome(part: Part, outcome: Outcome) -> None:
     if outcome.not_started:
         return
-    part.mistakes = [(said_of(named, outcome), named.line) for named in outcome.diagnosis]
+    part.mistakes = [(charged(named, outcome), named.line) for named in outcome.diagnosis]
     found = f"measured: {measured(outcome)}" if outcome.measured else ""
     part.notes += filter(None, [how_scored(outcome), found])
     part.reason, part.later = outcome.message, outcome.notes
@@ -264,7 +264,7 @@ def _add_outcome(part: Part, outcome: Outcome) -> None:
     if len(failed) == 1 and failed[0].heading and len(failed[0].checks) == len(outcome.checks):
         part.reason = f"All {len(outcome.checks)} checks stop here: {failed[0].shared}"
         more = [one for one in outcome.diagnosis if not one.is_place or one.has_price]
-        part.mistakes = [(said_of(one, outcome), one.line) for one in more]
+        part.mistakes = [(charged(one, outcome), one.line) for one in more]
         return
     if not outcome.checks:
         return

@@ -40,16 +40,35 @@ def points(value: float) -> str:
 
 def said_of(mistake: Diagnosis, outcome: Outcome) -> str:
     """The message of a named mistake, after its price if that has decided: "−2 of 10: The softmax runs …"."""
-    lost = points(round(mistake.price * outcome.max_score, 2))
-    is_paid = outcome.is_priced and mistake.price > 0
-    return f"−{lost} of {points(outcome.max_score)}: {mistake.message}" if is_paid else mistake.message
+    return f"{_lost(mistake, outcome)}: {mistake.message}" if _is_paid(mistake, outcome) else mistake.message
+
+
+def charged(mistake: Diagnosis, outcome: Outcome) -> str:
+    """The same for a page, where the points that the failed checks cost are said as well.
+
+    How much each of several mistakes cost can't be told then, so the first one that is paid for says it for all.
+    """
+    paid = [one for one in outcome.diagnosis if one.price > 0]
+    lost = outcome.max_score - outcome.score
+    if outcome.is_priced or lost <= 0 or mistake not in paid[:1]:
+        return said_of(mistake, outcome)
+    return f"−{points(round(lost, 2))} of {points(outcome.max_score)} for the failed checks: {mistake.message}"
+
+
+def _is_paid(mistake: Diagnosis, outcome: Outcome) -> bool:
+    return outcome.is_priced and mistake.price > 0
+
+
+def _lost(mistake: Diagnosis, outcome: Outcome) -> str:
+    return f"−{points(round(mistake.price * outcome.max_score, 2))} of {points(outcome.max_score)}"
 
 
 def how_scored(outcome: Outcome) -> str:
-    """Where a score comes from that is not that of the checks alone, in words; else ""."""
-    passed = points(round(outcome.by_checks, 2))
-    cost = f"{points(outcome.max_score)} less what the named mistakes cost"
-    return f"{cost}; the checks that pass come to {passed}" if outcome.is_priced else ""
+    """What was charged where a score is not that of the checks alone, in words; else ""."""
+    lost = points(round(outcome.max_score - outcome.score, 2))
+    many = sum(one.price > 0 for one in outcome.diagnosis)
+    named = "named mistakes" if many > 1 else "named mistake"
+    return f"−{lost} for the {named}; the failed checks cost nothing more" if outcome.is_priced else ""
 
 
 def waived(outcome: Outcome) -> str:
@@ -74,7 +93,7 @@ def as_text(outcome: Outcome) -> str:
     if outcome.measured:
         lines.append(f"  Measured: {measured(outcome)}")
     for named in outcome.diagnosis:
-        lines.append(f"  What went wrong: {said_of(named, outcome)}")
+        lines.append(f"  What went wrong: {charged(named, outcome)}")
         lines += [f"    in your line: {named.line}"] if named.line else []
     for failure in failures(outcome.checks):
         if failure.heading:
@@ -110,7 +129,7 @@ def as_html(outcome: Outcome) -> str:
         parts.append(f"<div>Measured: {escape(measured(outcome))}</div>")
     for named in outcome.diagnosis:
         line = f"<br>In your line: <code>{escape(named.line)}</code>" if named.line else ""
-        parts.append(f"<div><strong>What went wrong:</strong> {code_spans(said_of(named, outcome))}{line}</div>")
+        parts.append(f"<div><strong>What went wrong:</strong> {code_spans(charged(named, outcome))}{line}</div>")
     if outcome.checks:
         parts.append("<div><strong>Points, check by check:</strong></div>")
     for failure in failures(outcome.checks):

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..verdict import Check, Outcome, Verdict
-from .outcome_text import NOT_STARTED, STATUS, as_text, points, said_of
+from ..verdict import NOT_TRIED, Check, Outcome, Verdict
+from .outcome_text import NOT_STARTED, STATUS, as_text, failures, points, said_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 LONGEST = 65_535  # characters of a message of exercism's
+AS_ABOVE = "Not tried, for the reason given above."
 WHOLE = "The whole exercise"  # the name of the one test of an exercise that was not judged check by check
 
 
@@ -129,14 +130,16 @@ def _parts(outcome: Outcome) -> Iterator[tuple[str, bool, float, float, str]]:
     sums = sum(c.points for c in checks if c.passed), sum(c.points for c in checks)
     if not checks or any(abs(a - b) > 1e-6 for a, b in zip(sums, (outcome.score, outcome.max_score), strict=True)):
         why = NOT_STARTED if outcome.not_started else f"{STATUS[outcome.status]}: {outcome.message}"
-        lines = [*_named(outcome), *(check.message for check in checks if not check.passed)]
+        lines = [*_named(outcome), *_what_fails(checks)]
         text = "\n".join([why, *lines]).strip(": \n")
         yield WHOLE, outcome.full, outcome.score, outcome.max_score, text
         return
     first = next((check for check in checks if not check.passed), None)
+    said = set[str]()
     for check in checks:
+        why = _why(check, said)
         # the named mistake explains most of what failed: it comes where a reader begins
-        text = "\n".join([*_named(outcome), _why(check)]) if check is first else _why(check)
+        text = "\n".join([*_named(outcome), why]) if check is first else why
         yield check.sentence or check.name, check.passed, check.points if check.passed else 0.0, check.points, text
 
 
@@ -144,5 +147,18 @@ def _named(outcome: Outcome) -> list[str]:
     return [f"{said_of(d, outcome)}{f' In your line: {d.line}' if d.line else ''}" for d in outcome.diagnosis]
 
 
-def _why(check: Check) -> str:
-    return "" if check.passed else check.reason or check.message
+def _what_fails(checks: Sequence[Check]) -> Iterator[str]:
+    """The messages of the checks that fail; a reason that several have stands once, above their sentences."""
+    for failure in failures(checks):
+        yield from [failure.heading] * bool(failure.heading)
+        yield from (check.sentence if failure.heading else check.message for check in failure.checks)
+
+
+def _why(check: Check, said: set[str]) -> str:
+    """Why a check failed; of what was not tried for a reason that was `said` before, no more than that."""
+    why = "" if check.passed else check.reason or check.message
+    if why.startswith(NOT_TRIED):
+        if why in said:
+            return AS_ABOVE
+        said.add(why)
+    return why

@@ -78,7 +78,7 @@ def test_the_first_words_are_the_points_and_the_next_step():
         "1 of 1",
         "Exercise 3: attention",
         "1 of 2",
-        "What went wrong: The mask",
+        "What went wrong: \N{MINUS SIGN}1 of 2 for the failed checks: The mask",
         "w = w * mask",
         "Right already: shapes",
     ]
@@ -177,12 +177,13 @@ def test_whatever_is_quoted_is_escaped(hostile):
     assert "default-src 'none'" in text and "script-src" not in text
 
 
-def test_what_a_mistake_costs_is_said_where_prices_decide_and_there_alone():
+def test_what_a_mistake_costs_is_said_whatever_decides():
     checks = passed("shape", 1.0), failed("It is not.", points=9.0)
     named = Diagnosis("x", "The softmax runs over the queries.", price=0.4)
     wrong = outcome("attention", *checks, diagnosis=[named], by_prices=6.0)
     said = words(page(wrong.credited("prices")))
     assert "6 of 10 points" in said and "\N{MINUS SIGN}4 of 10: The softmax runs over the queries." in said
-    assert "the checks that pass come to 1" in said
+    assert "the failed checks cost nothing more" in said
     before = words(page(wrong))
-    assert "1 of 10 points" in before and "of 10: The" not in before and "less what" not in before
+    assert "1 of 10 points" in before and "cost nothing more" not in before
+    assert "\N{MINUS SIGN}9 of 10 for the failed checks: The softmax runs over the queries." in before

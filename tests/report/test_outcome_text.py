@@ -125,13 +125,31 @@ def test_points_by_hand_are_in_the_total_of_a_whole_notebook():
     assert "by hand" not in outcome_text.verdict_as_text(Verdict("", some.exercises, 1, "no such assignment"))
 
 
+MINUS = "\N{MINUS SIGN}"
+
+
 def test_text_and_html_say_what_a_mistake_costs():
     wrong = Outcome("f", 1.0, 10.0, "graded", diagnosis=[Diagnosis("x", "It is late.", price=0.25)], by_prices=7.5)
     priced = wrong.credited("prices")
     for said in (outcome_text.as_text(priced), outcome_text.as_html(priced)):
         assert (
-            "7.5 of 10 points, 10 less what the named mistakes cost; the checks that pass come to 1" in said
-            and "\N{MINUS SIGN}2.5 of 10: It is late." in said
+            f"7.5 of 10 points, {MINUS}2.5 for the named mistake; the failed checks cost nothing more" in said
+            and f"{MINUS}2.5 of 10: It is late." in said
         )
     for said in (outcome_text.as_text(wrong), outcome_text.as_html(wrong)):
-        assert "1 of 10 points" in said and "less what" not in said and "of 10: It" not in said
+        assert "1 of 10 points" in said and "nothing more" not in said
+        assert f"{MINUS}9 of 10 for the failed checks: It is late." in said
+
+
+def test_each_sentence_says_its_price_once_and_a_mistake_paid_elsewhere_none():
+    two = [Diagnosis("x", "It is late.", price=0.25), Diagnosis("y", "It is long.", price=0.125)]
+    paid = Diagnosis("stands-on-g", "This uses `g`.", price=0.0)
+    wrong = Outcome("f", 1.0, 8.0, "graded", diagnosis=[paid, *two], by_prices=5.0)
+    text = outcome_text.as_text(wrong.credited("prices"))
+    assert f"5 of 8 points, {MINUS}3 for the named mistakes" in text
+    assert f"{MINUS}2 of 8: It is late." in text and f"{MINUS}1 of 8: It is long." in text
+    assert "wrong: This uses" in text
+    text = outcome_text.as_text(wrong)
+    assert f"{MINUS}7 of 8 for the failed checks: It is late." in text and "wrong: It is long." in text
+    free = outcome_text.as_text(Outcome("f", 8.0, 8.0, "graded", diagnosis=two))
+    assert MINUS not in free, "nothing was charged"
