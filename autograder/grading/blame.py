@@ -173,12 +173,9 @@ class Blame:
         return [replace(each, price=0.0) for each in left] + own
 
     def _is_edit_wanted(self, workspace: Workspace, run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
-        """Whether one edit is looked for: not where nothing shows that the answer computes anything.
-
-        What stands in its own cell is edited with it.
-        """
+        """Whether one edit is looked for. What stands in its own cell is edited with it."""
         apart = [one for one in found if not (one.base and _comes_with(workspace, one.base, run.exercise))]
-        return repair.is_wanted(run, apart) and not self.diagnostician.says_little(run)
+        return repair.is_wanted(run, apart)
 
     def _look_for_one_edit(self, workspace: Workspace, one: Wrong) -> bool:
         """Name the edit that makes an exercise right, if there is one; not of those that may have nothing wrong."""
@@ -252,7 +249,9 @@ class Blame:
             with workspace.with_edits(run.exercise, repair.EACH, repair.EVERY) as edited:
                 text, first = edited.text, repair.tried(run)[0].name
                 is_alike = functools.partial(self._is_alike, edited, run, check=first)
-                edit = self._first_that_passes(edited, run, first, repair.tries(text, run, is_alike))
+                # where nothing shows that it computes anything, an edit of anything else would be a guess
+                tries = repair.tries(text, run, is_alike, self.diagnostician.says_little(run))
+                edit = self._first_that_passes(edited, run, first, tries)
                 if edit and edit.kind != repair.NAMES and not self._is_slip(edited, run, edit):
                     return []
             if edit is None:
@@ -294,6 +293,8 @@ class Blame:
         The calls that a check would have made after an error were not made, and what these need did not run. So of
         checks that errors ended, not more than one has to pass.
         """
+        if repair.undoes_the_error(run, edit):  # it picks nothing: no line came to be passed by for good
+            return slip.is_single(edit)
         failed = [check.name for check in repair.tried(run)]
         to_pass = [check for check in failed if check not in run.places] or failed[:1]
 

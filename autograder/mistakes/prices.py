@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .bank import Mistake
     from .evidence import Observation
 
+HALF = 0.5  # the most that one slip costs, whose answer does something of what is asked
 ALL = 1.0  # the price of what computes next to nothing, and where more may be wrong than what is named
 MOST = 2  # mistakes that are paid for: three edits make nearly anything of a right answer, such as a constant
 PRICES = {  # by the category of a check

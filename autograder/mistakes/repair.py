@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .. import course
 from ..checks.source_text import names_under
 from ..verdict import NOT_TRIED, PLACE, Diagnosis
-from . import own_softmax, prices
+from . import own_softmax, prices, undoing
 from .bank import bank, right_answer, styles_of
 from .edits import MODULES, Context, Edit, EditsOf, Mutant, Page, edits_in, made, name_called, slips
-from .prices import ALL, PRICES
+from .prices import ALL, HALF, PRICES
 from .student_line import LONGEST
 from .text import NEW_LINE
 
@@ -73,7 +73,7 @@ FORMS = {  # the same for an edit of what is returned, none of which changes wha
     "result transposed": f"with two dimensions exchanged in {RETURNED}",
     "result as a list": f"with `list(…)` of {RETURNED}",
 }
-CHANGES |= FORMS
+CHANGES |= FORMS | undoing.CHANGES
 OF_FORM = re.compile(
     r"should be|should return|The shape of|came back|[Pp]arts?\b"
 )  # in a reason: something has another form
@@ -81,11 +81,12 @@ DIMENSIONS = range(4)  # of which one may be too much in a result
 EXCHANGED = ((1, 2), (2, 3), (0, 1))  # dimensions that may be exchanged in a result
 NAMES = "names"  # the kind of an edit that gives attributes their right names, everywhere
 MOST = 250  # edits tried
+MOST_UNDONE = 60  # of them, those that undo a slip that hides all else
 MOST_TEXT = 20_000  # characters of a cell that is edited: each edit copies all of it; a right one has 8,000
 MOST_LINES, MOST_NAMES, MOST_PLACES = 20, 12, 4  # at fault, in reach, and in a call, for one more argument
 SLOW = 2  # edits that never end, or end the process: after one more, no others are tried
 EACH, EVERY = 2.0, 30.0  # seconds that a call or a cell may take, and those of all edits together
-NEVER_RAN = 0.5  # the price of an answer that stops with an error at every turn: nobody has called it once
+NEVER_RAN = HALF  # the price of an answer that stops with an error at every turn: nobody has called it once
 LATER = {"removed": 1, "added": 2}  # the last words of kinds of edits: what was too much, and what is missing
 NUMBERS = range(-2, 4)  # such as dimensions
 TRANSPOSED = ("T", "mT")
@@ -95,6 +96,7 @@ LACKS = re.compile(r"Your `[^`]*` has no parameter|The parameter `")  # how the 
 MISSING = re.compile(
     r"^Your `[^`]*` has no (?:parameters?|attribute) (`[\w.]+`(?:, `[\w.]+`)*)"
 )  # as these errors go on
+NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")  # of a NameError
 MOST_RENAMED, LONGEST_NAME = 4, 40  # names that are missing, and characters of one
 READ_NAMES = {"vars", "dir", "locals", "getattr", "setattr", "hasattr", "delattr", "__dict__", "__getattr__", "inspect"}
 READ_NAMES |= {"__getattribute__", "__setattr__", "_parameters", "_modules", "_buffers", "add_module", "state_dict"}
@@ -138,11 +140,12 @@ class Material:
                 yield "call added", ast.Call(called, method.args, method.keywords)
 
 
-def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Iterator[Mutant]:
-    """The edits of an answer that are tried: first those of lines at which errors ended its checks, with any names.
+def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool], says_little: bool = False) -> Iterator[Mutant]:
+    """The edits of an answer that are tried: first what undoes a slip that hides all else (undoing.py).
 
-    Those that put something else in a place come before those that leave something out or add it, and of them those
-    that are near to such a line. Where the check to pass first ends before any call, what only a call shows stays.
+    If it `says_little`, these are all. Then come those of lines at which errors ended its checks, with any names. Those
+    that put something else in a place come before those that leave something out or add it, and of them those that are
+    near to such a line. Where the check to pass first ends before any call, what only a call shows stays.
     `is_alike` tells whether that check sees the same of another text.
     """
     if len(text) > MOST_TEXT:
@@ -151,7 +154,10 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Itera
     try:
         tree = ast.parse(text)
         lines = [number for number, line in enumerate(_lines(text), start=1) if line in at_fault][:MOST_LINES]
-        kinds = slips, material(run.exercise).additions, _with_names_at(lines, tree)
+        first = sorted(edits_in(tree, undoing.undone(tree)), key=lambda edit: edit.kind == undoing.ARGUMENT)
+        missing = {found[1] for one in run.errors.values() if (found := NOT_DEFINED.match(one.message))}
+        names = [*renamed(text, run), *undoing.kept(text), *undoing.meant(text, missing)]
+        kinds = () if says_little else (slips, material(run.exercise).additions, _with_names_at(lines, tree))
         every = [edit for edits_of in kinds for edit in edits_in(tree, edits_of)]
         calls = _bodies_of_calls(tree) if _ends_before_a_call(run) else []
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -164,8 +170,9 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool]) -> Itera
         far = min((abs(edit.line - line) for line in lines), default=1)
         return far > 0 and edit.kind != ORDER, LATER.get(edit.kind.split()[-1], 0), far
 
-    forms = edits_in(tree, _forms_of_results) if any(OF_FORM.search(check.reason) for check in tried(run)[:1]) else ()
-    edits = itertools.chain(renamed(text, run), made(text, itertools.chain(forms, sorted(every, key=rank))))
+    is_of_form = not says_little and any(OF_FORM.search(check.reason) for check in tried(run)[:1])
+    forms = edits_in(tree, _forms_of_results) if is_of_form else ()
+    edits = itertools.chain(names, made(text, itertools.chain(first[:MOST_UNDONE], forms, sorted(every, key=rank))))
     yield from itertools.islice(edits, MOST)
 
 
@@ -396,6 +403,13 @@ def _costs_all(exercise: str, id: str) -> bool:
 def has_run(run: ExerciseRun) -> bool:
     """Whether the answer ever came further than to an error."""
     return any(check.passed for check in run.judged()) or any(one.name not in run.places for one in tried(run))
+
+
+def undoes_the_error(run: ExerciseRun, edit: Mutant) -> bool:
+    """Whether an edit undoes a slip in the very line at which an error ended all checks that an answer failed."""
+    line = _lines(edit.original)[edit.line - 1]
+    places = [run.places.get(check.name) for check in tried(run)]
+    return edit.kind in undoing.CHANGES and all(place is not None and place.code.strip() == line for place in places)
 
 
 def tried(run: ExerciseRun) -> list[Check]:

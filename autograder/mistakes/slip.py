@@ -67,10 +67,10 @@ def is_slip(
     the edited answer needs what was passed by before. If it changes only how a result is given, it needs nothing that
     did not run before, but for other functions that are `asked` for.
     """
+    if not is_single(edit):
+        return False
     page = Page(edit.original)
     tree = ast.parse(page.text)
-    if _is_of_chance(page, tree, edit) or _is_row_of_a_table(page, tree, edit):
-        return False
     never_ran = Search(page, is_alike)
     dead = never_ran.of(Parts(page).below(tree), lambda part: part.stop)
     if not _is_inside(edit, dead) and passes(_edited(page, edit, dead)):
@@ -86,6 +86,13 @@ def is_slip(
     if never_ran.is_spent or _is_inside(edit, passed_by):
         return False
     return passes(_edited(page, edit, passed_by))
+
+
+def is_single(edit: Mutant) -> bool:
+    """Whether what is edited is neither one of many statements that are alike, nor a random seed."""
+    page = Page(edit.original)
+    tree = ast.parse(page.text)
+    return not (_is_of_chance(page, tree, edit) or _is_row_of_a_table(page, tree, edit))
 
 
 def _is_inside(edit: Mutant, parts: Sequence[Part]) -> bool:

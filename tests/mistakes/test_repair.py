@@ -212,7 +212,7 @@ def test_a_search_that_takes_all_the_time_costs_no_grade(monkeypatch):
     )
     searched = []
 
-    def tries(text, run, is_alike):
+    def tries(text, run, is_alike, says_little):
         searched.append(run.exercise)
         return iter(())
 
