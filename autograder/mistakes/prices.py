@@ -9,7 +9,7 @@ checks that pass give less. Else the checks decide, as they do for a mistake tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..verdict import NOT_TRIED, Diagnosis
 
@@ -30,6 +30,33 @@ PRICES = {  # by the category of a check
     "device": 0.1,  # right on the CPU
     "arguments": 0.1,  # right for whoever calls it rightly
 }
+
+
+class Slip(NamedTuple):
+    """A kind of slips, what it is, and the share of an exercise's points that one of them costs at most."""
+
+    kind: str
+    says: str
+    price: float
+
+
+# what each kind of slip costs in each exercise: docs/prices.md has it as a table
+SLIPS = (
+    Slip("name", "a layer, a parameter or a method has another name than the statement gives it", PRICES["arguments"]),
+    Slip("refusal", "what should be refused is accepted, or refused by another error", PRICES["arguments"]),
+    Slip("device", "a tensor is made on the CPU, wherever the input is", PRICES["device"]),
+    Slip("dtype", "digits or a dtype are lost, or numbers out of the ordinary overflow", PRICES["numerics"]),
+    Slip("kept", "a call changes its input, or leaves something behind for the next one", PRICES["mode"]),
+    Slip("mask", "only what a mask should hide is wrong, or what it should show", PRICES["masking"]),
+    Slip("gradient", "values are right, and a gradient is cut or wrong", PRICES["gradients"]),
+    Slip("number", "a number, a sign, a dimension, an operator or the order of operands is wrong", PRICES["values"]),
+    Slip("form", "what is returned has another form: a tuple, a dimension too many, parts exchanged", PRICES["shape"]),
+    Slip("roles", "queries, keys and values, or layers of other roles, have changed places", PRICES["values"]),
+    Slip("layers", "layers are in a plain list, or one layer is in several places", PRICES["values"]),
+    Slip("stops", "it stops with an error at every turn: a missing argument, a constructor not called", HALF),
+    Slip("nothing", "it computes nothing of what is asked, or leaves out the step that the exercise is about", ALL),
+)
+COSTS = {slip.kind: slip.price for slip in SLIPS}
 
 
 def price(mistake: Mistake, alone: Mapping[str, Observation], categories: Mapping[str, str]) -> float:

@@ -23,7 +23,7 @@ from ..verdict import NOT_TRIED, PLACE, Diagnosis
 from . import own_softmax, prices, undoing
 from .bank import bank, right_answer, styles_of
 from .edits import MODULES, Context, Edit, EditsOf, Mutant, Page, edits_in, made, name_called, slips
-from .prices import ALL, HALF, PRICES
+from .prices import ALL, COSTS
 from .student_line import LONGEST
 from .text import NEW_LINE
 
@@ -62,6 +62,7 @@ CHANGES = {  # what an edit changes in the line, by its kind; if a part of it sh
     "refusal removed": "without the refusal that begins in this line",
     "statement removed": "without this line",
 }
+ADDED = "argument added"
 ORDER, PART = "results swapped", "part of a result"
 RETURNED = "what this line returns"
 FORMS = {  # the same for an edit of what is returned, none of which changes what is computed
@@ -86,7 +87,7 @@ MOST_TEXT = 20_000  # characters of a cell that is edited: each edit copies all 
 MOST_LINES, MOST_NAMES, MOST_PLACES = 20, 12, 4  # at fault, in reach, and in a call, for one more argument
 SLOW = 2  # edits that never end, or end the process: after one more, no others are tried
 EACH, EVERY = 2.0, 30.0  # seconds that a call or a cell may take, and those of all edits together
-NEVER_RAN = HALF  # the price of an answer that stops with an error at every turn: nobody has called it once
+NEVER_RAN = COSTS["stops"]  # the price of an answer that stops with an error at every turn: nobody has called it once
 LATER = {"removed": 1, "added": 2}  # the last words of kinds of edits: what was too much, and what is missing
 NUMBERS = range(-2, 4)  # such as dimensions
 TRANSPOSED = ("T", "mT")
@@ -124,7 +125,7 @@ class Material:
             given = {keyword.arg for keyword in node.keywords}
             for keyword in self.keywords.get(name_called(node), ()):
                 if keyword.arg not in given:
-                    yield "argument added", ast.Call(node.func, node.args, [*node.keywords, keyword])
+                    yield ADDED, ast.Call(node.func, node.args, [*node.keywords, keyword])
         if not isinstance(node, ast.expr) or not _has_a_value(node, context):
             return
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
@@ -183,7 +184,7 @@ def _forms_of_results(node: ast.AST, context: Context) -> Iterator[tuple[str, as
         return
     if isinstance(node, ast.Tuple):
         parts = [part for part in node.elts if not isinstance(part, ast.Constant)]
-        if len(parts) == 1 < len(node.elts):  # of more, each could be a guess
+        if len(parts) == 1:  # of more, each could be a guess
             yield PART, parts[0]
         return
 
@@ -363,7 +364,7 @@ def _with_names_at(lines: Sequence[int], tree: ast.Module) -> EditsOf:
         if isinstance(node, ast.Call) and node.lineno in lines:
             for place, name in itertools.product(range(min(len(node.args) + 1, MOST_PLACES)), names):
                 args = [*node.args[:place], ast.Name(name, ast.Load()), *node.args[place:]]
-                yield "argument added", ast.Call(node.func, args, node.keywords)
+                yield ADDED, ast.Call(node.func, args, node.keywords)
 
     return edits
 
@@ -409,7 +410,8 @@ def undoes_the_error(run: ExerciseRun, edit: Mutant) -> bool:
     """Whether an edit undoes a slip in the very line at which an error ended all checks that an answer failed."""
     line = _lines(edit.original)[edit.line - 1]
     places = [run.places.get(check.name) for check in tried(run)]
-    return edit.kind in undoing.CHANGES and all(place is not None and place.code.strip() == line for place in places)
+    is_known = edit.kind in (*undoing.CHANGES, ADDED)
+    return is_known and all(place is not None and place.code.strip() == line for place in places)
 
 
 def tried(run: ExerciseRun) -> list[Check]:
@@ -438,7 +440,7 @@ def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str
 def names_given(edit: Mutant, text: str, says: str) -> Diagnosis:
     """What to say of an answer to which an edit gives the names that the checks look for."""
     line = _lines(text)[edit.line - 1][:LONGEST]
-    return Diagnosis(ID, says.format(f"with {edit.part}"), line, PRICES["arguments"])
+    return Diagnosis(ID, says.format(f"with {edit.part}"), line, COSTS["name"])
 
 
 @functools.cache

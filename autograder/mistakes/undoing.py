@@ -1,7 +1,8 @@
-"""What undoes slips that stop an answer, or leave it without its layers: all else in it is then still unknown.
+"""What undoes slips that stop an answer, or leave it without its layers, or refuse by another error.
 
-Such a slip costs the same in each exercise, whatever the length of an answer. So these edits come first, and they are
-few. Nothing is taken from a right answer: where something is missing, the answer has made it and not used it.
+All else in it is then still unknown. Such a slip costs the same in each exercise, whatever the length of an answer. So
+these edits come first, and they are few. Nothing is taken from a right answer: where something is missing, the answer
+has made it and not used it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator
 from .edits import Context, EditsOf, Mutant, Page, name_called
 
 CONSTRUCTOR = "constructor called"
+REFUSAL = "refusal by a ValueError"
 REGISTERED = "layers registered"
 APART = "layers made apart"
 LAYER = "layer made of a number"
@@ -26,6 +28,7 @@ ROOT = "root of a number"
 FILLED = "masked_fill in place of a product"
 CHANGES = {  # what such an edit changes in the line, by its kind
     CONSTRUCTOR: "with `super().__init__()` called first in `__init__`",
+    REFUSAL: "with a `ValueError` in place of the error in this line",
     REGISTERED: "with the layers of this line in an `nn.ModuleList`, which registers them",
     APART: "with a layer of its own in each place of this line",
     LAYER: "with an `nn.Dropout` made of the number in this line",
@@ -50,6 +53,7 @@ def undone(tree: ast.Module) -> EditsOf:
     def edits(node: ast.AST, context: Context) -> Iterator[tuple[str, ast.AST]]:
         if isinstance(node, ast.stmt):
             yield from _with_constructor(node, context)
+            yield from _refusing(node)
         if isinstance(node, ast.Assign):
             yield from _assigned(node, made, called)
         if isinstance(node, ast.expr):
@@ -72,6 +76,18 @@ def _with_constructor(node: ast.stmt, context: Context) -> Iterator[tuple[str, a
             yield CONSTRUCTOR, right[0]
     elif node is next(one for one in parent.body if not _is_docstring(one)):
         yield CONSTRUCTOR, ast.Module([*right, node], [])
+
+
+def _refusing(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
+    """A refusal with the error that this course asks for."""
+    error = ast.Name("ValueError", ast.Load())
+    if isinstance(node, ast.Raise) and isinstance(node.exc, (ast.Call, ast.Name)):
+        given = node.exc.args if isinstance(node.exc, ast.Call) else []
+        if ast.unparse(node.exc.func if isinstance(node.exc, ast.Call) else node.exc) != error.id:
+            yield REFUSAL, ast.Raise(ast.Call(error, given, []))
+    elif isinstance(node, ast.Assert):
+        call = ast.Call(error, [node.msg] if node.msg else [], [])
+        yield REFUSAL, ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Raise(call)], [])
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -14,7 +14,7 @@ from autograder.errors import ChildGone
 from autograder.grading.grader import Grader, read_program
 from autograder.grading.seeds import new_seed
 from autograder.grading.workspace import Deadline
-from autograder.mistakes import own_softmax, repair
+from autograder.mistakes import own_softmax, repair, undoing
 from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.edits import edits_in, slips
 from autograder.mistakes.prices import ALL, PRICES
@@ -386,10 +386,19 @@ NOTHING_SEEN = """def sliding_window_mask(t, window):
 """
 
 
-def test_nothing_is_tried_where_an_answer_says_nothing(grader, tmp_path, monkeypatch):
+def test_nothing_but_a_slip_that_hides_all_else_is_undone_where_an_answer_says_nothing(grader, tmp_path, monkeypatch):
     """A mask that is False everywhere computes nothing, whatever one call of `tril` would make of it."""
-    monkeypatch.setattr(repair, "tries", lambda *args: pytest.fail("an edit is looked for"))
-    assert outcome_of(grader, tmp_path, NOTHING_SEEN, "sliding_window_mask").by_prices == 0
+    tried, tries = [], repair.tries
+
+    def noted(text, run, is_alike, says_little):
+        assert says_little
+        tried.extend(edits := list(tries(text, run, is_alike, says_little)))
+        return edits
+
+    monkeypatch.setattr(repair, "tries", noted)
+    wrong = NOTHING_SEEN.replace("t, window", "t, window, other=None")
+    assert outcome_of(grader, tmp_path, wrong, "sliding_window_mask").by_prices == 0
+    assert tried and {one.kind for one in tried} <= undoing.CHANGES.keys()
 
 
 @pytest.mark.parametrize("exercise", course.exercises())

@@ -69,6 +69,8 @@ def a_class(made="self.f = nn.Linear(d, n)", returned="self.f(x)", first="super(
         ),
         (a_class("self.f = d"), a_class("self.f = nn.Dropout(d)"), undoing.LAYER),
         (a_class(returned="x[:n]"), a_class("self.f = nn.Linear(d, n)\n        self.n = n", "x[:self.n]"), undoing.OWN),
+        ("def f(x):\n    assert x, 'no'", "def f(x):\n    if not x:\n        raise ValueError('no')", undoing.REFUSAL),
+        ("def f(x):\n    raise TypeError('no')", "def f(x):\n    raise ValueError('no')", undoing.REFUSAL),
         ("def f(x, y):\n    return x + gone", "def f(x, y):\n    return x + y", undoing.MEANT),
         ("def f(x, y):\n    return g(x)", "def f(x, y):\n    return g(x, y)", undoing.ARGUMENT),
         ("def f(x):\n    return x - x.max(-1)", "def f(x):\n    return x - x.max(-1).values", undoing.PART),

@@ -128,7 +128,7 @@ def test_one_block(submission: Submission, draw: Draw) -> None:
         equal(one, given)
 
 
-@check("values", points=0.5)
+@check("values", points=0.25)
 def test_blocks(submission: Submission, draw: Draw) -> None:
     """In blocks of queries and of keys, which need not divide them, the output is the same."""
     attention = one_block(submission, draw)
@@ -187,7 +187,7 @@ def test_gradient_of_values(submission: Submission, draw: Draw) -> None:
         right_gradients(submission, draw, size, names=("value",))
 
 
-@check("gradients", points=0.75)
+@check("gradients", points=0.5)
 def test_gradient_of_queries(submission: Submission, draw: Draw) -> None:
     """The queries get the right gradient, in one block and in several."""
     in_blocks(submission, draw)
@@ -195,7 +195,7 @@ def test_gradient_of_queries(submission: Submission, draw: Draw) -> None:
         right_gradients(submission, draw, size, names=("query",))
 
 
-@check("gradients", points=0.75)
+@check("gradients", points=0.5)
 def test_gradient_of_keys(submission: Submission, draw: Draw) -> None:
     """The keys get the right gradient, in one block and in several."""
     in_blocks(submission, draw)
@@ -203,7 +203,7 @@ def test_gradient_of_keys(submission: Submission, draw: Draw) -> None:
         right_gradients(submission, draw, size, names=("key",))
 
 
-@check("gradients", points=0.5)
+@check("gradients", points=0.25)
 def test_causal_gradients(submission: Submission, draw: Draw) -> None:
     """With `causal=True` the gradients are right as well, and none of them is NaN."""
     in_blocks(submission, draw)
@@ -213,7 +213,7 @@ def test_causal_gradients(submission: Submission, draw: Draw) -> None:
         right_gradients(submission, draw, size, True, t=S)
 
 
-@check("gradients", points=0.5)
+@check("gradients", points=0.25)
 def test_no_gradient_through_the_lse(submission: Submission, draw: Draw) -> None:
     """No gradient goes through the lse: what is kept for it would be the exponentials of every tile."""
     in_blocks(submission, draw)
@@ -226,7 +226,7 @@ def test_no_gradient_through_the_lse(submission: Submission, draw: Draw) -> None
             raise CheckFailed(f"A gradient of `{name}` comes back through the lse: mark it as not differentiable.")
 
 
-@check("numerics", points=0.5)
+@check("numerics", points=1)
 def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity, in whichever block they are, and neither do their gradients."""
     attention = one_block(submission, draw)
@@ -352,7 +352,7 @@ def test_what_is_kept_and_made(submission: Submission, draw: Draw) -> None:
             )
 
 
-@check("mode", points=0.25, witnessed=True)
+@check("mode", points=1, witnessed=True)
 def test_hidden_tiles_are_not_made(submission: Submission, draw: Draw) -> None:
     """With `causal=True` no tile above the diagonal is made, neither forward nor backward: fewer products."""
     attention, counts = finding(submission, draw), {}

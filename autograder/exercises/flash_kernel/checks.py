@@ -118,7 +118,7 @@ def test_one_tile(submission: Submission, draw: Draw) -> None:
     equal(submission, inputs(draw, 1, 4, d=8), False, 4, 4, scale=0.3)
 
 
-@check("values", points=1.5)
+@check("values", points=1.25)
 def test_tiles(submission: Submission, draw: Draw) -> None:
     """Several tiles of keys give what all at once give, for several blocks of queries and several heads."""
     one_tile(submission, draw)
@@ -126,7 +126,7 @@ def test_tiles(submission: Submission, draw: Draw) -> None:
         equal(submission, inputs(draw, heads, t), False, block_m, block_n)
 
 
-@check("masking", points=1)
+@check("masking", points=0.75)
 def test_tail(submission: Submission, draw: Draw) -> None:
     """Where blocks don't divide t, keys behind the end get no weight, and nothing is accessed there."""
     several_tiles(submission, draw)
@@ -136,7 +136,7 @@ def test_tail(submission: Submission, draw: Draw) -> None:
         equal(submission, given, False, block_m, block_n)
 
 
-@check("masking", points=1)
+@check("masking", points=0.75)
 def test_causal(submission: Submission, draw: Draw) -> None:
     """With CAUSAL query i sees the keys 0 to i, also where BLOCK_M and BLOCK_N differ."""
     several_tiles(submission, draw)
@@ -152,7 +152,7 @@ def test_causal_tail(submission: Submission, draw: Draw) -> None:
         equal(submission, inputs(draw, heads, t), True, block_m, block_n)
 
 
-@check("values", points=1)
+@check("values", points=0.75)
 def test_lse(submission: Submission, draw: Draw) -> None:
     """The lse is the natural logarithm of each query's sum of exponentials of its scores."""
     one_tile(submission, draw)
@@ -172,7 +172,7 @@ def test_each_program(submission: Submission, draw: Draw) -> None:
         raise CheckFailed("With one of two programs for each head it writes more than the first block of queries.")
 
 
-@check("numerics", points=0.25)
+@check("numerics", points=1.25)
 def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity, in whichever tile they are."""
     several_tiles(submission, draw)

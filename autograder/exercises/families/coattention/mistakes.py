@@ -46,7 +46,6 @@ SHARED = {
     "softmax-over-one": shared(
         "Every weight is 1: the softmax runs over the last dimension of logits of shape (b, n, 1), which has one entry."
         " Let it run over the tokens.",
-        price=ALL,
         WEIGH="a = F.softmax(logits, dim=-1).squeeze(-1)",
     ),
     "softmax-over-everything": shared(
