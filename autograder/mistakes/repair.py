@@ -358,7 +358,9 @@ def _with_names_at(lines: Sequence[int], tree: ast.Module) -> EditsOf:
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef) and any(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
     ]
-    names = list(dict.fromkeys(name for function in around for name in _own_names(function)))[:MOST_NAMES]
+    bound = [pair for function in around for pair in _own_names(function)]
+    near = sorted(bound, key=lambda pair: min((abs(pair[0] - line) for line in lines), default=0))
+    names = list(dict.fromkeys(name for _, name in near))[:MOST_NAMES]
 
     def edits(node: ast.AST, context: Context) -> Iterator[tuple[str, ast.AST]]:
         if isinstance(node, ast.Call) and node.lineno in lines:
@@ -369,10 +371,11 @@ def _with_names_at(lines: Sequence[int], tree: ast.Module) -> EditsOf:
     return edits
 
 
-def _own_names(function: ast.FunctionDef) -> Iterator[str]:
-    """The names of a function's arguments, then those that it assigns."""
-    yield from (argument.arg for argument in function.args.args if argument.arg != "self")
-    yield from (n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+def _own_names(function: ast.FunctionDef) -> Iterator[tuple[int, str]]:
+    """The names that a function takes and assigns, each with the number of its line."""
+    yield from ((one.lineno, one.arg) for one in function.args.args if one.arg != "self")
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    yield from ((name.lineno, name.id) for name in names if isinstance(name.ctx, ast.Store))
 
 
 @functools.lru_cache(maxsize=1)
@@ -407,11 +410,15 @@ def has_run(run: ExerciseRun) -> bool:
 
 
 def undoes_the_error(run: ExerciseRun, edit: Mutant) -> bool:
-    """Whether an edit undoes a slip in the very line at which an error ended all checks that an answer failed."""
-    line = _lines(edit.original)[edit.line - 1]
+    """Whether errors ended all checks that an answer failed, and an edit undoes a slip that stops it.
+
+    An argument that is added in the line of the errors is one, too.
+    """
     places = [run.places.get(check.name) for check in tried(run)]
-    is_known = edit.kind in (*undoing.CHANGES, ADDED)
-    return is_known and all(place is not None and place.code.strip() == line for place in places)
+    line = _lines(edit.original)[edit.line - 1]
+    if edit.kind == ADDED:
+        return all(place is not None and place.code.strip() == line for place in places)
+    return edit.kind in undoing.CHANGES and None not in places
 
 
 def tried(run: ExerciseRun) -> list[Check]:

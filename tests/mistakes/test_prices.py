@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from autograder import course
 from autograder.checks.proxies import Local, Transcript
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import Bank, BankError, Mistake, bank
@@ -10,7 +11,7 @@ from autograder.mistakes.behaviour import Behaviours
 from autograder.mistakes.diagnosis import Diagnostician
 from autograder.mistakes.evidence import Observation
 from autograder.mistakes.hypotheses import composed, right
-from autograder.mistakes.prices import ALL, PRICES, left, price
+from autograder.mistakes.prices import ALL, HALF, PRICES, left, price
 from autograder.mistakes.uninformative import hides_the_rest
 from autograder.verdict import NOT_TRIED, Diagnosis
 
@@ -65,6 +66,12 @@ def test_what_is_left_is_never_below_nothing_and_nothing_without_a_name():
     assert left([]) == left([Diagnosis("a", "")]) == 0
     assert left([Diagnosis("a", "", price=0.3), Diagnosis("b", "", price=0.1)]) == pytest.approx(0.6)
     assert left([Diagnosis(id, "", price=0.4) for id in "abc"]) == 0
+
+
+def test_an_author_charges_half_at_most_or_all():
+    """More than half is for what computes nothing of what is asked: then nothing is left."""
+    every = [mistake for name in course.exercises() for mistake in bank(name).values() if mistake.price is not None]
+    assert every and all(one.price <= HALF or one.price == ALL for one in every)
 
 
 @pytest.mark.parametrize("wrong", [0, -0.1, 1.1])

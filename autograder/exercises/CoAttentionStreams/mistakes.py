@@ -1,7 +1,7 @@
 """What goes wrong in `CoAttentionStreams(d, num_heads)`, and in the `MultiHeadCrossAttention` that it is made of."""
 
 from ...mistakes.bank import Bank
-from ...mistakes.prices import ALL
+from ...mistakes.prices import ALL, HALF
 from ..families.attention import mistakes as attention
 from ..families.cross import mistakes as cross
 from ..families.wordings import says
@@ -65,11 +65,11 @@ mistake(
 mistake(
     "question-left-as-it-is",
     "The question is returned as it came in: `q_to_v` makes a new q of it.",
-    price=ALL,
+    price=HALF,
     NEW_Q="q",
 )
 mistake(
-    "image-left-as-it-is", "The image is returned as it came in: `v_to_q` makes a new v of it.", price=ALL, NEW_V="v"
+    "image-left-as-it-is", "The image is returned as it came in: `v_to_q` makes a new v of it.", price=HALF, NEW_V="v"
 )
 mistake(
     "residual-added",

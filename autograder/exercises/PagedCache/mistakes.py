@@ -1,7 +1,6 @@
 """What goes wrong in `PagedCache(num_blocks, block_size)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
-from ...mistakes.prices import ALL
 from ..families.wordings import says
 
 TAKEN_FIRST = "block = self.empty.pop()"
@@ -48,7 +47,6 @@ mistake, variant = BANK.mistake, BANK.variant
 mistake(
     "tokens-overwritten",
     "New tokens are written from the beginning of the text again: they come behind those that it has.",
-    price=ALL,
     WHERE="block, place = table[i // size], i % size",
 )
 mistake(

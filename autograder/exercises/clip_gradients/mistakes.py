@@ -1,7 +1,7 @@
 """What goes wrong in `clip_gradients(gradients, max_norm)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
-from ...mistakes.prices import ALL
+from ...mistakes.prices import ALL, HALF
 from ..families.wordings import says
 
 BANK = Bank(
@@ -123,7 +123,7 @@ mistake(
 mistake(
     "too-long-thrown-away",
     "Where the gradients are too long they become 0, and the step is lost: shorten them.",
-    price=ALL,
+    price=HALF,
     FACTOR="0.0 if length > max_norm else 1.0",
 )
 mistake(

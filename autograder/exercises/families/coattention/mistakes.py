@@ -134,7 +134,6 @@ SHARED = {
     ),
     "most-attended-token": shared(
         "The summaries are the single token with the largest weight: all tokens belong into the sum, by their weights.",
-        price=ALL,
         POOL="x[torch.arange(len(x), device=x.device), a.argmax(1)]",
     ),
     "mean-added": shared(
