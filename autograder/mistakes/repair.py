@@ -76,7 +76,7 @@ FORMS = {  # the same for an edit of what is returned, none of which changes wha
 }
 CHANGES |= FORMS | undoing.CHANGES
 OF_FORM = re.compile(
-    r"should be|should return|The shape of|came back|[Pp]arts?\b"
+    r"should be|should return|The shape of|came back|[Pp]arts?\b|'tuple' object|not tuple\b"
 )  # in a reason: something has another form
 DIMENSIONS = range(4)  # of which one may be too much in a result
 EXCHANGED = ((1, 2), (2, 3), (0, 1))  # dimensions that may be exchanged in a result
@@ -97,6 +97,7 @@ LACKS = re.compile(r"Your `[^`]*` has no parameter|The parameter `")  # how the 
 MISSING = re.compile(
     r"^Your `[^`]*` has no (?:parameters?|attribute) (`[\w.]+`(?:, `[\w.]+`)*)"
 )  # as these errors go on
+OF_ARGUMENTS = {"TypeError", "ValueError"}  # errors of calls that lack an argument
 NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")  # of a NameError
 MOST_RENAMED, LONGEST_NAME = 4, 40  # names that are missing, and characters of one
 READ_NAMES = {"vars", "dir", "locals", "getattr", "setattr", "hasattr", "delattr", "__dict__", "__getattr__", "inspect"}
@@ -158,7 +159,9 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool], says_lit
         first = sorted(edits_in(tree, undoing.undone(tree)), key=lambda edit: edit.kind == undoing.ARGUMENT)
         missing = {found[1] for one in run.errors.values() if (found := NOT_DEFINED.match(one.message))}
         names = [*renamed(text, run), *undoing.kept(text), *undoing.meant(text, missing)]
-        kinds = () if says_little else (slips, material(run.exercise).additions, _with_names_at(lines, tree))
+        may_lack = any(one.type in OF_ARGUMENTS for one in run.errors.values())
+        more = [_with_names_at(lines, tree)] if may_lack else []
+        kinds = () if says_little else (slips, material(run.exercise).additions, *more)
         every = [edit for edits_of in kinds for edit in edits_in(tree, edits_of)]
         calls = _bodies_of_calls(tree) if _ends_before_a_call(run) else []
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -12,6 +12,7 @@ from autograder import course
 from autograder.mistakes.bank import right_answer
 from autograder.mistakes.edits import Context, EditsOf, edits_in, made, name_called, slips
 
+LITERALS = (ast.Tuple, ast.List, ast.ListComp, ast.Dict, ast.Constant)
 Plants = Callable[[str], Iterator[str]]  # the texts that a slip makes of a right answer
 
 
@@ -36,7 +37,7 @@ def _of_kind(*kinds: str, where: Callable[[ast.AST, Context], bool] = lambda nod
 def _is_returned(node: ast.AST, context: Context) -> bool:
     """Whether a node is what a function of the answer's returns, or a part of it."""
     around = context.outer.parent if context.outer and isinstance(context.parent, ast.Tuple) else context.parent
-    return isinstance(node, ast.expr) and not isinstance(node, ast.Tuple) and isinstance(around, ast.Return)
+    return isinstance(node, ast.expr) and not isinstance(node, LITERALS) and isinstance(around, ast.Return)
 
 
 def _returned(form: str) -> Plants:
