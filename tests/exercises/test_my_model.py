@@ -16,7 +16,7 @@ from autograder.checks.replay import RecordingTransport, RequestLog
 from autograder.exercises.MyModel import checks
 from autograder.exercises.reference import badges
 from autograder.grading import blame
-from autograder.mistakes.bank import namespace_of, right_answer
+from autograder.mistakes.bank import answer_path, bank, namespace_of, right_answer
 from autograder.sandbox import replies
 from autograder.sandbox.inside import wire
 from autograder.sandbox.replies import Failure
@@ -435,3 +435,26 @@ def test_a_filter_multiplies_as_a_matrix_does():
     models = [Submission(Local({"MyModel": made})).build("MyModel", 3) for made in (OfTokens, OfFilters)]
     counts = [model.learn(text, [0.1], 1.0).products for model in models]
     assert abs(counts[0] - counts[1]) < 100 and min(counts) > 3 * 16 * 18
+
+
+def without_mlp_in_step():
+    """The delta rule's answer with one line of `step` missing."""
+    head, line, tail = (
+        answer_path("MyModel", "delta")
+        .read_text()
+        .rpartition("            x = x + self.think[layer](self.norms[2 * layer + 1](x))\n")
+    )
+    assert line
+    return head + tail
+
+
+@pytest.mark.slow("it trains a model for 20 steps, and steps through texts")
+@pytest.mark.parametrize("slip", ["not causal", "a line of `step` missing"])
+def test_what_does_not_depend_on_a_slip_keeps_its_points(graders, slip):
+    """Neither the budget nor what the state holds depends on what `forward` looks at, or on whether the forms agree."""
+    is_step = slip != "not causal"
+    text = without_mlp_in_step() if is_step else bank("MyModel")["not-causal"].source
+    run = graders.run("MyModel", Local(namespace_of("MyModel/slip", text)), 1)
+    passed = {check.name for check in run.checks if check.passed}
+    expected = {"test_forward", "test_weights", "test_products", "test_state", "test_cache"}
+    assert passed == expected | ({"test_causal"} if is_step else set())
