@@ -13,16 +13,17 @@ is written out in full (`Bank.rewritten`), and an original is read from the note
 
 from __future__ import annotations
 
+import ast
 import difflib
 import functools
 import linecache
 import math
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from .. import bounds, course
 from ..errors import CourseError
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 NAME = re.compile(r"\{([A-Z][A-Z_0-9]*)\}")  # the name of a place or a word
 
 PRIME = "'"
+
+Sign: TypeAlias = Callable[[Sequence[ast.AST]], bool]  # whether the nodes of a student's code show it, see signs.py
 
 
 class BankError(CourseError):
@@ -54,7 +57,9 @@ class Mistake:
     or is None if the mistake is written out in full. `beside` is the text of what else such a notebook defines.
     `variant` counts the other ways to make the same mistake. `as_given`: it is the whole of a notebook's answer.
     `price` is the share of the points that the author has it cost, see prices.py. `lasts`: what it keeps outlives its
-    objects, as in a class or a default argument, so what it does depends on what was asked before.
+    objects, as in a class or a default argument, so what it does depends on what was asked before. `sign` is what the
+    student's code must show, where the values alone could mislead. `number` is a number of its text, in place of which
+    a student may have any other that is about as large (`with_number`).
     """
 
     id: str
@@ -68,6 +73,8 @@ class Mistake:
     as_given: bool = False
     price: float | None = None
     lasts: bool = False
+    sign: Sign | None = None
+    number: str = ""
 
     @property
     def name(self) -> str:
@@ -79,9 +86,14 @@ class Mistake:
         return namespace_of(self.name, self.beside, self.source)
 
     @property
-    def key(self) -> tuple[str, int]:
+    def key(self) -> tuple[str, int, str]:
         """What tells it from all others of its exercise."""
-        return self.id, self.variant
+        return self.id, self.variant, self.number
+
+    def with_number(self, number: str) -> Mistake:
+        """The same with another number, the text of one that a student's code has."""
+        edits = {old: new.replace(self.number, number) for old, new in (self.edits or {}).items()}
+        return replace(self, source=self.source.replace(self.number, number), edits=edits, number=number)
 
     def local(self) -> Local:
         """The same, behind the interface of a submission."""
@@ -92,21 +104,33 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Shared:
-    """A mistake that several exercises have in common: a sentence with `{WORD}`s, new texts by place, and a price."""
+    """A mistake that several exercises have in common: a sentence with `{WORD}`s, new texts by place, and a price.
+
+    `sign` is what the student's code must show.
+    """
 
     says: str
     changes: Mapping[str, str]
     price: float | None = None
+    sign: Sign | None = None
 
 
 def shared(
-    says: str, edits: Mapping[str, str] | None = None, /, *, price: float | None = None, **changes: str
+    says: str,
+    edits: Mapping[str, str] | None = None,
+    /,
+    *,
+    price: float | None = None,
+    sign: Sign | None = None,
+    **changes: str,
 ) -> Shared:
     """A mistake for `Bank.share`: the sentence, the new text for each place, and its price if it has its own.
 
+    `sign` is what the student's code must show, see signs.py.
+
     >>> SHARED = {"inverted": shared("True means {MEANS}, not the opposite.", RETURNED="~{RETURNED}")}
     """
-    return Shared(says, {**(edits or {}), **changes}, price)
+    return Shared(says, {**(edits or {}), **changes}, price, sign)
 
 
 @dataclass
@@ -156,13 +180,14 @@ class Bank(Mapping[str, Mistake]):
         original: str | None = None,
         price: float | None = None,
         lasts: bool = False,
+        sign: Sign | None = None,
         **changes: str,
     ) -> None:
         """Add a mistake that replaces texts of the answer: at places (`TRIANGLE="…"`), or the keys of `edits`.
 
         `{PLACE}` and `{WORD}` are filled in, both in `says` and in the new texts. `price` is the share of the points
         that it costs, if that is not to follow from what it does: `ALL` for what computes next to nothing. `lasts`:
-        what it keeps outlives its objects. Raises BankError.
+        what it keeps outlives its objects. `sign`: what the student's code must show. Raises BankError.
 
         >>> BANK = Bank("causal_mask", places={"TRIANGLE": "torch.tril(everything)"})
         >>> BANK.mistake("upper", "This is the future: keep the past.", TRIANGLE="torch.triu(everything)")
@@ -175,21 +200,24 @@ class Bank(Mapping[str, Mistake]):
         where = self._where(id, edits, changes)
         if not where:
             raise BankError(f"{self.exercise}: {id} has no edit")
-        self._add(id, says, edited(self.right, where, f"{self.exercise}: {id}"), where, original, price, lasts)
+        source = edited(self.right, where, f"{self.exercise}: {id}")
+        self._add(id, says, source, where, original, price, lasts, sign)
 
-    def variant(self, id: str, edits: Mapping[str, str] | None = None, /, **changes: str) -> None:
+    def variant(self, id: str, edits: Mapping[str, str] | None = None, /, *, number: str = "", **changes: str) -> None:
         """Add another way to make the mistake `id`, which behaves differently; the arguments are those of `mistake`.
+
+        With the `number`, a text in the edits, the student's own numbers are tried in its place.
 
         >>> BANK = Bank("causal_mask", places={"TRIANGLE": "torch.tril(everything)"})
         >>> BANK.mistake("upper", "This is the future: keep the past.", TRIANGLE="torch.triu(everything)")
         >>> BANK.variant("upper", TRIANGLE="torch.triu(everything, 1)")
         """
         of = self.mistakes[self._known(id, self.mistakes, "a variant of", "mistakes")]
-        number = 1 + sum(other.id == id for other in self.variants)
+        many = 1 + sum(other.id == id for other in self.variants)
         where = self._where(id, edits, changes)
-        source = edited(self.right, where, f"{self.exercise}: variant {number} of {id}")
-        self._require_change(f"variant {number} of {id}", source)
-        self.variants.append(replace(of, source=source, edits=where, variant=number))
+        source = edited(self.right, where, f"{self.exercise}: variant {many} of {id}")
+        self._require_change(f"variant {many} of {id}", source)
+        self.variants.append(replace(of, source=source, edits=where, variant=many, number=number))
 
     def rewritten(self, id: str, says: str, source: str, /, original: str | None = None) -> None:
         """Add a mistake whose text is written out in full.
@@ -242,7 +270,8 @@ class Bank(Mapping[str, Mistake]):
                 says = f"In your `{within}`: {says[0].lower()}{says[1:]}"
             changes = (edits or {}).get(id, family[id].changes)
             changes = {self.places.get(place, place): new for place, new in changes.items()}
-            self.mistake(id, says, changes, original=(originals or {}).get(id), price=family[id].price)
+            original, price, sign = (originals or {}).get(id), family[id].price, family[id].sign
+            self.mistake(id, says, changes, original=original, price=price, sign=sign)
 
     def fill(self, text: str) -> str:
         """Replace the names of places and words in a text by what they stand for; a word may contain such names."""
@@ -283,6 +312,7 @@ class Bank(Mapping[str, Mistake]):
         original: str | None,
         price: float | None = None,
         lasts: bool = False,
+        sign: Sign | None = None,
     ) -> None:
         if id in self.mistakes:
             raise BankError(f"{self.exercise} has two mistakes called {id}")
@@ -292,8 +322,9 @@ class Bank(Mapping[str, Mistake]):
             raise BankError(
                 f"{self.exercise}: what {id} says holds {unknown[0]}, which is none of its places and words"
             )
-        made = Mistake(id, self.exercise, says, source, edits, original, self.around, price=price, lasts=lasts)
-        self.mistakes[id] = made
+        self.mistakes[id] = Mistake(
+            id, self.exercise, says, source, edits, original, self.around, price=price, lasts=lasts, sign=sign
+        )
 
 
 def _require_once(text: str, piece: str, what: str) -> None:

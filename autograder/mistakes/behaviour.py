@@ -27,9 +27,16 @@ if TYPE_CHECKING:
     from ..sandbox.inside import wire
     from .behaviour_cache import CacheFile
 
-Keys: TypeAlias = tuple[tuple[str, int], ...]  # of mistakes
+Keys: TypeAlias = tuple[tuple[str, int, str], ...]  # of mistakes
 
+HALF = torch.finfo(torch.float16).max
 KEPT = TRIED  # combinations whose behaviour is cached, for each exercise: fewer, and no repeated search hits
+
+
+def is_like_number(one: str, other: str) -> bool:
+    """Whether two numbers are not the same, and float16 has both, or neither."""
+    sizes = [abs(float(number)) for number in (one, other)]
+    return sizes[0] != sizes[1] and len({size > HALF for size in sizes}) == 1
 
 
 class WithoutWords:
@@ -218,11 +225,24 @@ class Behaviours:
     def of(self, mistakes: Sequence[Mistake]) -> Behaviour | None:
         """The behaviour of an answer with all these mistakes; None if their edits do not fit together."""
         keys = tuple(mistake.key for mistake in mistakes)
-        known = self.alone if len(keys) == 1 else self.together
+        known = self.alone if len(keys) == 1 and not self._is_own(mistakes[0]) else self.together
         if keys not in known:
             hypothesis = composed(self.right.hypothesis, *mistakes)
             known[keys] = Behaviour(hypothesis, self) if hypothesis and makes_sense(hypothesis) else None
         return known[keys]
+
+    def with_numbers(self, numbers: Sequence[str]) -> list[Behaviour]:
+        """The behaviour of answers with numbers that a student has: those of `numbers` that are about as large."""
+        found = []
+        for number in numbers:
+            for mistake in self.bank.variants:
+                if mistake.number and is_like_number(number, mistake.number):
+                    found.append(self.of([mistake.with_number(number)]))
+        return [one for one in found if one]
+
+    def _is_own(self, mistake: Mistake) -> bool:
+        """Whether it has a number that is not of the bank: nothing of a student's is cached."""
+        return bool(mistake.number) and mistake not in self.bank.variants
 
     def given(self, check: str) -> list[Given]:
         """The numbers that each request of a check gives as arguments, see `arguments.given_in`."""
@@ -236,12 +256,16 @@ class Behaviours:
 
     def cached(self, hypothesis: Hypothesis, check: str) -> Observation | None:
         """What was found out before about a right answer, or about one with a single mistake."""
-        return self.cache.get(hypothesis, check) if self.cache and len(hypothesis.mistakes) < 2 else None
+        return self.cache.get(hypothesis, check) if self.cache and self._is_of_bank(hypothesis) else None
 
     def cache_it(self, hypothesis: Hypothesis, check: str, seen: Observation) -> None:
         """Remember what was found out about such an answer."""
-        if self.cache and len(hypothesis.mistakes) < 2:
+        if self.cache and self._is_of_bank(hypothesis):
             self.cache.put(hypothesis, check, seen)
+
+    def _is_of_bank(self, hypothesis: Hypothesis) -> bool:
+        """Whether it is right, or has a single mistake, with the bank's own number."""
+        return len(hypothesis.mistakes) < 2 and not any(map(self._is_own, hypothesis.mistakes))
 
     def questions(self, check: str) -> Questions:
         """What this check asks of a right answer."""

@@ -7,8 +7,9 @@ It is ruled out by a check that it fails and the student passed.
 A diagnosis asks the following questions in this order, from the cheapest and surest to the dearest and vaguest. The
 first that explains every failed check ends the search.
 
-1. **Is it one mistake?** (`Search._alone`) Each mistake of the bank is tried alone, then those of a softmax of the
-   student's own, if their text takes an exponential. Checks that rule out most mistakes per second come first (`Odds`).
+1. **Is it one mistake?** (`Search._alone`) Each mistake of the bank is tried alone, unless the student's text lacks its
+   sign (`signs.py`); then some with the numbers of that text, and those of a softmax of the student's own, if it takes
+   an exponential. Checks that rule out most mistakes per second come first (`Odds`).
    Where one mistake explains everything that the checks saw, it may still hide a second, which shows in the student's
    answers to what comes after the point where a check ended: pairs with it are tried (`_beside`).
 2. **Can more be seen at all?** If one line of the student's ends every check that failed, what lies behind it is not
@@ -364,13 +365,14 @@ class Search:
         self.text = _text_of(run)
         self.in_float64 = getattr(course.module_of(run.exercise, "checks"), "IN_FLOAT32", IN_FLOAT64)
         self.singles = [one for one in behaviours.singles if self._may_be_meant(one.mistake)]
+        self.singles += behaviours.with_numbers(self.text.numbers)
         self.singles += behaviours.softmaxes if self.text.has_own_softmax else []
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}
         self.begun: dict[tuple[Behaviour, First], bool] = {}
         self.fails: dict[Behaviour, int] = {}
         self.idles: dict[Behaviour, int] = {}
-        self.tried: set[frozenset[tuple[str, int]]] = set()  # combinations, by the keys of their mistakes
+        self.tried: set[frozenset[tuple[str, int, str]]] = set()  # combinations, by the keys of their mistakes
         self.answers: dict[str, Transcript] | None = {}  # by check, as far as they are known; None: there are none
 
     def mistakes(self) -> list[Mistake]:
@@ -458,8 +460,14 @@ class Search:
             return ""
 
     def _may_be_meant(self, mistake: Mistake) -> bool:
-        """False for a whole notebook's answer, told "as it was given", if the student's text is another one."""
-        if not mistake.as_given or not self.text.definition:
+        """False for a whole notebook's answer, told "as it was given", if the student's text is another one, and for a
+        mistake of which the text lacks the sign.
+        """
+        if not self.text.definition:
+            return True
+        if mistake.sign and not mistake.sign(self.text.nodes):
+            return False
+        if not mistake.as_given:
             return True
         try:
             given = definition(Source(self.run.exercise, (mistake.source,), 1))

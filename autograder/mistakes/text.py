@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 EXPONENTIALS = {"exp", "exp_", "exp2"}
 KEEPING = ("register_buffer", "register_parameter", "add_module", "register_module")
 NEW_LINE = re.compile("\r\n|\r|\n")  # `splitlines` also splits at a form feed, as in a text or between functions
+LARGE, LARGEST, MOST_NUMBERS = 100, 1e300, 4  # numbers of a text that may stand in a mistake, and how many of them
 LAYERS = ("nn.Dropout", "torch.nn.Dropout")
 DROPOUTS = ("F.dropout", "functional.dropout", "nn.functional.dropout", "torch.nn.functional.dropout")
 
@@ -75,19 +77,51 @@ class Text:
     @functools.cached_property
     def has_own_softmax(self) -> bool:
         """Whether the definition may hold a softmax written by hand, or stand on a function of the cells that does."""
-        functions = [node for cell in self.cells for node in parsed(cell).body if isinstance(node, Function)]
-        left: list[ast.AST] = [self.tree]
+        functions = [part for part in self.parts if isinstance(part, Function)]
+        if any("softmax" in function.name.lower() for function in functions):
+            return True
+        return any(_is_exponential(node) for part in (self.tree, *functions) for node in ast.walk(part))
+
+    @functools.cached_property
+    def parts(self) -> list[ast.AST]:
+        """The definition, what is defined in its cell, and what of the other cells these name, by way of others.
+
+        What is asked for may be called by another class of its cell, as a cache is.
+        """
+        others = [node for cell in self.cells for node in parsed(cell).body]
+        found, left = list[ast.AST](), [self.tree, *self._beside]
         while left:
             node = left.pop()
-            if any(_is_exponential(part) for part in ast.walk(node)):
-                return True
+            found.append(node)
             names = names_under(node)
-            called = [function for function in functions if function.name in names]
-            if any("softmax" in function.name.lower() for function in called):
-                return True
-            left += called
-            functions = [function for function in functions if function not in called]
-        return False
+            named = [other for other in others if names.intersection(_named_by(other))]
+            left += named
+            others = [other for other in others if other not in named]
+        return found
+
+    @property
+    def _beside(self) -> list[ast.AST]:
+        """What else the last cell with the definition defines."""
+        own = getattr(self.own, "name", "")
+        bodies = (parsed(cell).body for cell in reversed(self.cells))
+        return [
+            node
+            for body in itertools.islice((body for body in bodies if any(own in _named_by(node) for node in body)), 1)
+            for node in body
+            if _named_by(node) - {own}
+        ]
+
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of these."""
+        return [node for part in self.parts for node in ast.walk(part)]
+
+    @functools.cached_property
+    def numbers(self) -> list[str]:
+        """The first large numbers in there, such as may be added to hide something, each with a minus."""
+        values = (node.value for node in self.nodes if isinstance(node, ast.Constant))
+        sizes = [abs(value) for value in values if type(value) in (int, float) and LARGE <= abs(value) <= LARGEST]
+        return [repr(-float(size)) for size in dict.fromkeys(sizes)][:MOST_NUMBERS]
 
     @property
     def keeps_all(self) -> bool:
@@ -179,6 +213,11 @@ def _own_share(call: ast.Call) -> str | None:
         return "" if name in LAYERS or call.args else None
     number = given[0].value if len(given) == 1 and isinstance(given[0], ast.Constant) else None
     return f"{number:.4g}" if isinstance(number, (int, float)) and 0 < number < 1 else None
+
+
+def _named_by(node: ast.stmt) -> set[str]:
+    """The names that a statement of a cell gives a meaning to."""
+    return {node.name} if isinstance(node, (*Function, ast.ClassDef)) else set(_targets(node))
 
 
 def _is_exponential(node: ast.AST) -> bool:

@@ -5,6 +5,7 @@ They are edits of an answer that holds its own `Head` and `StackedHeads`, since 
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import forms
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -524,3 +525,4 @@ mistake(
     says("mask-learns"),
     {'self.register_buffer("tril", {TRIANGLE})': "self.tril = nn.Parameter({TRIANGLE})"},
 )
+forms.add_to(BANK)

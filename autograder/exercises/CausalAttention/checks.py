@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
-from ...checks.api import Draw, check, close, on_cuda, parameters, shape, stayed_on_cuda
+from ...checks.api import HUGE_TOLERANCE, Draw, check, close, on_cuda, parameters, shape, stayed_on_cuda
 from ...checks.proxies import Proxy, StudentError, Submission
+from ..families import hidden
 from ..families.causal_head.checks import B, SingleCausalHeadChecks, roomy
 from ..families.single_head.checks import D_OUT, N
 
@@ -104,11 +105,19 @@ class TestCausalAttention(SingleCausalHeadChecks):
         for x, state in (usual, self.very_negative(draw)):
             module = self.head(submission, state)
             outputs.append([self.get(module, one, BETWEEN) for one in (x, x + noise)])
+        above, state = self.tokens(draw), self.weights(draw)
+        names = [f"{name}.weight" for name in self.names[:2]]
+        above, _, *made = hidden.high_where_hidden(BETWEEN, above, above, *(state[name] for name in names))
+        above[..., 1] = torch.where(BETWEEN, -1.0, 1.0)
+        state |= dict(zip(names, made, strict=True))
+        far = self.get(self.head(submission, state), above, BETWEEN)
         plain, moved = (self.get(mean, one, BETWEEN) for one in (numbers, numbers + BETWEEN[:, :, None]))
         for before, after in outputs:
             shape(before, (B, N, D_OUT))
             shape(after, (B, N, D_OUT))
             close(after[BETWEEN], before[BETWEEN].double(), "the output of real tokens after a change of the padding")
+        seen = self.right(above, state, BETWEEN)
+        close(far[BETWEEN], seen[BETWEEN], "the output beside padding with large scores", tolerance=HUGE_TOLERANCE)
         for got in (plain, moved):
             shape(got, (B, N, 1))
         close(moved - plain, torch.ones(B, N, 1), "what all averages gain when all real tokens gain 1")

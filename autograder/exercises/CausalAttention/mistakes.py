@@ -2,7 +2,7 @@
 that does every step itself; the course's own uses `attention` and `causal_mask`."""
 
 from ...mistakes.bank import Bank
-from ..families import roles
+from ..families import forms, roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -290,3 +290,4 @@ mistake(
     {'raise ValueError(f"expected a batch': 'raise TypeError(f"expected a batch'},
 )
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

@@ -34,6 +34,7 @@ from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, StudentError, Submission
 from ...checks.steps import Weights
 from ..families import easy_cases, later_calls
+from ..families.hidden import high_where_hidden
 from ..families.in_parts import with_masks_if_needed
 from ..families.refusals import refusals
 from ..reference import co as reference
@@ -301,6 +302,16 @@ def test_extreme_scores(submission: Submission, draw: Draw) -> None:
         built = module(submission, state)
         for given in ((), hidden):
             cases.append((streams_of(built, v, q, *given), reference.streams(v, q, state, USUAL.heads, *given)))
+    state, (v, q), (v_mask, q_mask) = plain(draw), inputs(draw), masks(draw)
+    for way, mask, x, context in (("v_to_q", q_mask, v, q), ("q_to_v", v_mask, q, v)):
+        query, key = f"{way}.W_query.weight", f"{way}.W_key.weight"
+        made = high_where_hidden(mask, x, context, state[query], state[key], USUAL.heads)
+        state[query], state[key] = made[2:]
+    v[..., 0] = q[..., 0] = 1.0
+    v[..., 1], q[..., 1] = (torch.where(mask, -1.0, 1.0) for mask in (v_mask, q_mask))
+    given = v_mask, q_mask
+    right = reference.streams(v, q, state, USUAL.heads, *given)
+    cases.append((streams_of(module(submission, state), v, q, *given), right))
     for got, expected in cases:
         both_close(got, expected, tolerance=HUGE_TOLERANCE)
 

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL, HALF
+from ..families import forms
 from ..families.attention import mistakes as attention
 from ..families.cross import mistakes as cross
 from ..families.wordings import says
@@ -264,3 +265,4 @@ BANK.share(
     *(id for id in cross.WRITTEN if id not in ("one-max-for-all-rows", "mask-of-the-call-before")),
     within="MultiHeadCrossAttention",
 )
+forms.add_to(BANK)

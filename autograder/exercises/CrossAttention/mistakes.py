@@ -1,7 +1,7 @@
 """What goes wrong in `CrossAttention(d_query, d_context, d_out, qkv_bias=False)`."""
 
 from ...mistakes.bank import Bank
-from ..families import roles
+from ..families import forms, roles
 from ..families.attention import mistakes as attention
 from ..families.cross import mistakes as cross
 
@@ -50,3 +50,4 @@ BANK.variant("nothing-left-is-nan", **cross.NAN_BY_ADDING)
 BANK.variant("context-mask-inverted", HIDE=cross.FILLED_INVERTED)
 mistake("input-added", attention.SHARED["input-added"].says, RETURN="return found + x")
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

@@ -2,7 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
-from ..families import roles
+from ..families import forms, roles
 from ..families.wordings import says
 
 BANK = Bank(
@@ -289,3 +289,4 @@ mistake(
     SIZES="{SIZES}\n        x = x if x.requires_grad else x.mul_(2) / 2",
 )
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

@@ -5,7 +5,7 @@ The mistakes are edits of the course's own answer, with right versions of `RMSNo
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import PRICES
-from ..families import roles
+from ..families import forms, roles
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
 from ..families.wordings import says
@@ -572,3 +572,4 @@ BANK.share(
     "masked-in-eval-only",
 )
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

@@ -1,7 +1,7 @@
 """What goes wrong in `Head(n_embd, head_size, block_size, dropout)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
-from ..families import roles
+from ..families import forms, roles
 from ..families.attention import mistakes as attention
 
 BANK = Bank(
@@ -134,7 +134,6 @@ BANK.share(
 NUMBERS = (
     "`masked_fill` takes a boolean mask, and `tril` holds numbers: compare them, such as `self.tril[:t, :t] == 0`."
 )
-BANK.variant("mask-fills-with-ten-thousand", HIDE="wei = wei + (self.tril[:t, :t] == 0) * -1e4")
 mistake("mask-of-numbers", NUMBERS, HIDE='wei = wei.masked_fill(self.tril[:t, :t], float("-inf"))')
 mistake("mask-of-numbers-inverted", NUMBERS, HIDE='wei = wei.masked_fill(~self.tril[:t, :t], float("-inf"))')
 RANK = "An input of the wrong rank stops with another error than a `ValueError`, or is accepted: look at `x.dim()`."
@@ -146,3 +145,4 @@ mistake(
 )
 BANK.share(attention.SHARED, "output-projection-added")
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import forms
 from ..families.wordings import says
 
 BANK = Bank(
@@ -531,3 +532,4 @@ mistake(
     says("mask-fills-with-ten-thousand", SCORED="scores", AND_WHERE_EMPTY=""),
     {"-torch.inf": "-1e4"},
 )
+forms.add_to(BANK)

@@ -1,6 +1,7 @@
 """What goes wrong in `LatentAttention(d_model, num_heads, head_dim, latent_dim)`, as edits of the course's answer."""
 
 from ...mistakes.bank import Bank
+from ..families import forms
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -363,3 +364,4 @@ mistake(
     END="{END}, latent",
 )
 BANK.share(attention.CONSTRUCTOR)
+forms.add_to(BANK)

@@ -4,7 +4,7 @@ The mistakes are edits of the course's own answer. The one line that makes queri
 """
 
 from ...mistakes.bank import Bank
-from ..families import roles
+from ..families import forms, roles
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
 
@@ -132,3 +132,4 @@ BANK.share(
     },
 )
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

@@ -1,7 +1,7 @@
 """What goes wrong in `MultiHeadCrossAttention(d_query, d_context, d_out, num_heads, qkv_bias=False)`."""
 
 from ...mistakes.bank import Bank
-from ..families import roles
+from ..families import forms, roles
 from ..families.attention import mistakes as attention
 from ..families.cross import mistakes as cross
 from ..families.wordings import says
@@ -50,3 +50,4 @@ BANK.share(cross.OF_HEADS | cross.RETURNED | attention.CONSTRUCTOR)
 BANK.variant("nothing-left-is-nan", **cross.NAN_BY_ADDING)
 BANK.variant("context-mask-inverted", HIDE=cross.FILLED_INVERTED)
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

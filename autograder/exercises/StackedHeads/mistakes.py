@@ -4,6 +4,7 @@ The mistakes are edits of `answers/plain.py`, which holds a `Head` as well; mist
 """
 
 from ...mistakes.bank import Bank
+from ..families import forms
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
 from ..families.wordings import says
@@ -166,3 +167,4 @@ mistake(
     {"num_heads, head_size, n_embd, block_size, dropout):": "num_heads, head_size):"},
     original="003",
 )
+forms.add_to(BANK)

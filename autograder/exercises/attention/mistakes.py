@@ -2,7 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
-from ..families import roles
+from ..families import forms, roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -438,3 +438,4 @@ mistake(
     RETURN="weights @ value, weights",
 )
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

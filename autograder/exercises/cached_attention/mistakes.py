@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ...mistakes.signs import multiplies_infinity
 from ..families import roles
 from ..families.wordings import says
 
@@ -141,6 +142,7 @@ mistake(
 mistake(
     "zero-times-infinity",
     says("zero-times-infinity", SCORED="scores"),
+    sign=multiplies_infinity,
     OUTPUT=f"({SCORES} + (~past).to(query.dtype) * -torch.inf).softmax(dim=-1) @ value",
 )
 

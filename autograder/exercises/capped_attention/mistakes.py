@@ -2,7 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
-from ..families import roles
+from ..families import forms, roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -261,3 +261,4 @@ mistake(
     PRODUCT="query @ key.transpose(2, 3)",
 )
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

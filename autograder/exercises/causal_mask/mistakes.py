@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import forms
 from ..families.wordings import says
 
 BANK = Bank(
@@ -51,7 +52,8 @@ mistake(
 )
 mistake(
     "minus-infinity-inside",
-    "The mask holds 0 and minus infinity, to be added to scores: here it says who may attend, True or False.",
+    "The mask holds 0 and a number far below it, such as -inf, to be added to scores: here it says who may attend,"
+    " True or False.",
     TRIANGLE='torch.zeros(t, t, device=device).masked_fill(~{TRIANGLE}, float("-inf"))',
 )
 mistake(
@@ -114,3 +116,4 @@ mistake(
 )
 for dtype in ("uint8", "int64"):
     mistake(f"{dtype}-not-boolean", BANK["numbers-not-boolean"].says, {"dtype=torch.bool": f"dtype=torch.{dtype}"})
+forms.add_to_mask(BANK)

@@ -35,3 +35,18 @@ def low_then_high(
         weight[:, feature] = size
         state[f"{name}.weight"] = weight
     return x, state
+
+
+def high_where_hidden(
+    mask: torch.Tensor, x: torch.Tensor, context: torch.Tensor, query: torch.Tensor, key: torch.Tensor, heads: int = 1
+) -> tuple[torch.Tensor, ...]:
+    """Tokens (b, t, d), others (b, s, d_context), and weights of queries and keys, in place of these.
+
+    Whoever asks, tokens that the mask (b, s) hides have scores of 10,000, and the others -10,000: even less 10,000
+    they have more weight than what is seen.
+    """
+    x, context, query, key = (one.clone() for one in (x, context, query, key))
+    x[..., 0], context[..., 1] = 1.0, torch.where(mask, -1.0, 1.0)
+    query.zero_()[:, 0] = HUGE
+    key.zero_()[:, 1] = (key.shape[0] // heads) ** -0.5
+    return x, context, query, key

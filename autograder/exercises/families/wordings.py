@@ -141,6 +141,8 @@ SAYS: Mapping[str, str] = {
     "mask-none-inverted": NONE,
     "mask-none-unsqueezed": NONE,
     "mask-on-the-cpu": "The mask is made on the CPU: make it on the device of {WHAT}.",
+    "mask-of-zero-times-infinity": "What hides nothing becomes 0 times infinity in this mask, which is NaN; nor is a"
+    " mask of numbers asked for, to be added to scores: make it boolean.",
     "masks-exchanged": "The masks have changed places: `v_mask` hides tokens of v, and `q_mask` tokens of q. With n"
     " = t it runs.",
     "masks-ignored": "These are the values you get when the masks play no part: hide what is False in them.",

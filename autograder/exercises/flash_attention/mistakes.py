@@ -2,7 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
-from ..families import roles
+from ..families import forms, roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -392,3 +392,4 @@ mistake(
     WIDE="value.detach().mul_(1.01)\n        {WIDE}",
 )
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

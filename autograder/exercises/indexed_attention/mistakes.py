@@ -2,7 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
-from ..families import roles
+from ..families import forms, roles
 from ..families.wordings import says
 
 REFUSAL = """if top_k < 1:
@@ -240,3 +240,4 @@ mistake(
     VISIBLE="index_scores.masked_fill_(~past, -1e4)",
 )
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import forms
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -213,3 +214,4 @@ mistake(
     says("rank-asserted", WHAT="A query or a key that is not three-dimensional"),
     CHECK="assert query.ndim == 3 and key.ndim == 3",
 )
+forms.add_to(BANK)

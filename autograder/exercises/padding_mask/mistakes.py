@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import forms
 from ..families.wordings import says
 
 BANK = Bank(
@@ -162,7 +163,8 @@ mistake(
 )
 mistake(
     "attention-mask-added",
-    "The mask holds 0 and minus infinity, to be added to scores: here it says what is real, True or False.",
+    "The mask holds 0 and a number far below it, such as -inf, to be added to scores: here it says what is real,"
+    " True or False.",
     MASK='torch.zeros(len(lengths), max_len).masked_fill(~({MASK}), float("-inf"))',
 )
 mistake(
@@ -192,3 +194,4 @@ mistake(
 )
 for dtype in ("uint8", "int64"):
     mistake(f"{dtype}-not-boolean", BANK["numbers-not-boolean"].says, MASK=f"({{MASK}}).to(torch.{dtype})")
+forms.add_to_mask(BANK, "attention-mask-added")

@@ -2,7 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
-from ..families import roles
+from ..families import forms, roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -347,3 +347,4 @@ mistake(
     PRODUCT="(query if query.requires_grad else query.mul_(2) / 2) @ key.transpose(-2, -1)",
 )
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

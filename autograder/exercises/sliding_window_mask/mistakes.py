@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import forms
 from ..families.wordings import says
 
 REFUSAL = 'if window < 1:\n        raise ValueError(f"a window of {window} holds no token: it must be 1 at least")'
@@ -139,7 +140,8 @@ mistake(
 variant("numbers-not-boolean", BAND="({BAND}).long()")
 mistake(
     "minus-infinity-inside",
-    "The mask holds 0 and minus infinity, to be added to scores: here it says who may attend, True or False.",
+    "The mask holds 0 and a number far below it, such as -inf, to be added to scores: here it says who may attend,"
+    " True or False.",
     BAND="torch.zeros(t, t).masked_fill(~({BAND}), float('-inf'))",
 )
 mistake(
@@ -202,3 +204,4 @@ mistake(
     "A window as long as the text is refused: then each token sees all before it.",
     REFUSED="window < 1 or window == t",
 )
+forms.add_to_mask(BANK)

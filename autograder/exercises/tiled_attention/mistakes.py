@@ -1,7 +1,7 @@
 """What goes wrong in `tiled_attention(q, k, v, block_size, causal=False)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
-from ..families import roles
+from ..families import forms, roles
 from ..families.attention import mistakes as attention
 from ..families.wordings import says
 
@@ -397,3 +397,4 @@ mistake(
     ROWS="q = q if q.requires_grad else q.mul_(2) / 2\n    {ROWS}",
 )
 BANK.share(roles.of(BANK))
+forms.add_to(BANK)

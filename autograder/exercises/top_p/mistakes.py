@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import forms
 from ..families.wordings import says
 
 BANK = Bank(
@@ -202,3 +203,4 @@ mistake(
     price=ALL,
     CUT="ordered",
 )
+forms.add_to(BANK, "logits")

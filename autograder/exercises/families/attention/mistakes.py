@@ -36,6 +36,7 @@ Words in sentences:
 
 from ....mistakes.bank import Shared, shared
 from ....mistakes.prices import ALL, PRICES
+from ....mistakes.signs import multiplies_infinity
 from ..wordings import says
 
 WORDS = {  # the values in most exercises
@@ -393,6 +394,7 @@ CAUSAL_MASK = {
     ),
     "zero-times-infinity": shared(
         says("zero-times-infinity", SCORED="scores"),
+        sign=multiplies_infinity,
         HIDE='{SCORES} = {SCORES} + ~{ALLOWED} * float("-inf")',
     ),
     "diagonal-hidden": shared(

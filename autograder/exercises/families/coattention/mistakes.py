@@ -7,6 +7,7 @@ with biases.
 
 from ....mistakes.bank import shared
 from ....mistakes.prices import ALL
+from ....mistakes.signs import multiplies_infinity
 from ..attention import mistakes as attention
 from ..wordings import says
 
@@ -358,6 +359,7 @@ MASKS = {
     ),
     "zero-times-infinity": shared(
         says("zero-times-infinity", SCORED="logits"),
+        sign=multiplies_infinity,
         FILLED='logits + {HIDDEN} * float("-inf")',
         CLEARED="a",
     ),

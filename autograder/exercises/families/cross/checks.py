@@ -32,7 +32,7 @@ from ....checks.proxies import Proxy, Submission
 from ....checks.steps import Weights
 from ...reference import heads as reference
 from ...reference import qkv
-from .. import digits, easy_cases, later_calls
+from .. import digits, easy_cases, hidden, later_calls
 from ..in_parts import with_masks_if_needed
 from ..many_heads import checks
 from ..many_heads.checks import PARTS, parameters_of
@@ -285,8 +285,8 @@ class CrossChecks:
             other, inputs, mask = checks.weights(draw, many), both(draw, many), draw.mask(many.b, many.s)
             value = layout.module(submission, other, many)(*inputs, mask)
             much.append((value, layout.right(*inputs, other, many, mask)))
-        for one, (what, hidden) in zip(got, masks.items(), strict=True):
-            close(one, layout.right(x, context, state, sizes, hidden), f"the output {what}")
+        for one, (what, mask) in zip(got, masks.items(), strict=True):
+            close(one, layout.right(x, context, state, sizes, mask), f"the output {what}")
         close(plain, layout.right(x, context, state, sizes), "the output without a mask, after calls with masks,")
         close(alone, layout.right(x[1:], context[1:], state, sizes, BETWEEN[1:]), "the output for a batch of one")
         for one, right in much:
@@ -381,6 +381,11 @@ class CrossChecks:
             for mask in (BETWEEN, NOTHING):
                 got = output_of(module, x, context, mask)
                 cases.append((got, layout.right(x, context, state, sizes, mask)))
+        (x, context), state, names = both(draw, sizes), checks.plain(draw, sizes), ("query.weight", "key.weight")
+        x, context, *made = hidden.high_where_hidden(BETWEEN, x, context, *(state[name] for name in names), sizes.heads)
+        state |= dict(zip(names, made, strict=True))
+        got = output_of(layout.module(submission, state, sizes), x, context, BETWEEN)
+        cases.append((got, layout.right(x, context, state, sizes, BETWEEN)))
         for got, expected in cases:
             close(got, expected, tolerance=HUGE_TOLERANCE)
 

@@ -6,6 +6,7 @@ rows, which are the queries.
 
 from ....mistakes.bank import shared
 from ....mistakes.prices import ALL
+from ....mistakes.signs import multiplies_infinity
 from ..attention import mistakes as attention
 from ..wordings import says
 
@@ -359,6 +360,7 @@ WRITTEN = {
     ),
     "zero-times-infinity": shared(
         attention.SHARED["zero-times-infinity"].says,
+        sign=multiplies_infinity,
         HIDE="scores = scores + (1 - allowed.float()) * -torch.inf",
         CLEAR_IF_MASKED="",
     ),
