@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from .. import course
 from ..verdict import FACT, Check, Diagnosis
 from .crashes import crash
 from .kept import kept_from_calls
@@ -29,6 +30,7 @@ SHAPE = re.compile(
 )
 LATER = re.compile(r"\b(?:later|second) call\b|\bafter (?:a|another) call\b|\bwith other weights\b")
 MET = ("two-devices", "two-dtypes")
+UNLIKE = re.compile(r"\bare not those of `(\w{1,60})`")
 NONE = re.compile(r"\b(?:what came is|it returned) None\.")
 
 
@@ -95,6 +97,9 @@ def _of_check(run: ExerciseRun, check: Check, text: Text) -> Iterator[Fact]:
         yield Fact("no-return", *passed, only)
     if LATER.search(check.reason) and (kept := kept_from_calls(text)):
         yield Fact("kept-from-calls", _of_kept(list(kept)), next(iter(kept.values())) if len(kept) == 1 else "", only)
+    if (unlike := UNLIKE.search(check.reason)) and (forms := _forms_of(run.exercise, unlike[1])):
+        if left_out := text.left_out(*forms):
+            yield Fact("unlike-the-other-form", _of_parts(forms, left_out), "", only)
     if "dropout" in check.sentence and (own := text.own_dropout()):
         yield Fact(*_of_dropout(*own), only)
 
@@ -113,6 +118,30 @@ def _of_kept(names: Sequence[str]) -> str:
         f"What a call leaves in {what} is used by later ones, though inputs, weights, mode, dtype or device may be"
         " others by then: compute it in each call."
     )
+
+
+def _forms_of(exercise: str, other: str) -> tuple[str, str] | None:
+    """Two methods that should compute the same, the `other` one last, as the exercise's checks name them; else None."""
+    forms = getattr(course.module_of(exercise, "checks"), "TWO_FORMS", ())
+    first = [name for name in forms if name != other]
+    return (first[0], other) if len(first) == 1 and len(forms) == 2 else None
+
+
+def _of_parts(forms: tuple[str, str], left_out: Sequence[tuple[str, int, int]]) -> str:
+    """The sentence about layers that one of two forms leaves out, or uses less often than the other."""
+    form, other = forms
+    missing = [f"self.{name}" for name, here, _ in left_out if not here]
+    if missing:
+        return f"`{form}` does not use {_listed(missing)}, and `{other}` does: both should compute the same."
+    name, here, there = left_out[0]
+    return (
+        f"`{form}` uses {_listed([f'self.{name}'])} {_times(here)}, and `{other}` {_times(there)}: both should compute"
+        " the same."
+    )
+
+
+def _times(many: int) -> str:
+    return {1: "once", 2: "twice"}.get(many, f"{many} times")
 
 
 def _of_returns(text: Text) -> tuple[str, str] | None:

@@ -18,6 +18,24 @@ def multiplies_infinity(nodes: Sequence[ast.AST]) -> bool:
     return any(_is_infinite(factor, names) for node in nodes for factor in _factors(node))
 
 
+def divides_power(nodes: Sequence[ast.AST]) -> bool:
+    """Whether a power, or 1 by it, is multiplied or divided afterwards: `base ** i / d`, `base ** 2 * i / d`."""
+    return any(
+        isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)) and _is_power(node.left)
+        for node in nodes
+    )
+
+
+def _is_power(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        return _is_power(node.operand)
+    if isinstance(node, ast.Call):
+        return _last_name(node.func) in ("pow", "pow_", "power")
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return _is_power(node.right)
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+
+
 def _names_of_infinity(nodes: Sequence[ast.AST]) -> set[str]:
     """The names and attributes to which an infinity is given."""
     found = set[str]()

@@ -7,6 +7,7 @@ import functools
 import itertools
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -140,6 +141,20 @@ class Text:
         nodes = ast.walk(init) if init else ()
         return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
+    def left_out(self, form: str, other: str) -> list[tuple[str, int, int]]:
+        """The layers that a method `form` uses less often than the `other`, which should compute the same.
+
+        Each comes with how often the two use it, themselves or by way of other methods. All classes that the answer
+        names are looked at, which may have both methods as well.
+        """
+        found = []
+        for node in self.nodes:
+            if isinstance(node, ast.ClassDef):
+                one, two = (_used_by(node, name) for name in (form, other))
+                less = [name for name in two if one and name in _made_in(node) and one[name] < two[name]]
+                found += [(name, one[name], two[name]) for name in less]
+        return list(dict.fromkeys(found))
+
     def lacks_self(self, method: str) -> bool:
         """Whether a method of the class has no parameter for the object itself."""
         found = self._method(method)
@@ -235,6 +250,32 @@ def _may_change(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:
     if isinstance(node, ast.Assign):
         return any(isinstance(target, ast.Subscript) for target in node.targets)
     return isinstance(node, ast.Call) and _called(node).endswith("_") and not _called(node).endswith("__")
+
+
+def _made_in(node: ast.ClassDef) -> set[str]:
+    """The attributes that a call makes in a class, as it makes layers and parameters."""
+    given = (part for part in ast.walk(node) if isinstance(part, ast.Assign))
+    made = (part for part in given if any(isinstance(one, ast.Call) for one in ast.walk(part.value)))
+    targets = (one for part in made for target in part.targets for one in ast.walk(target))
+    return {one.attr for one in targets if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)}
+
+
+def _used_by(node: ast.ClassDef, method: str) -> Counter[str]:
+    """How often a method of a class uses each attribute of `self`, with the methods that it calls."""
+    methods = {part.name: part for part in node.body if isinstance(part, Function)}
+    found, left, seen = Counter[str](), [method], set[str]()
+    while left:
+        name = left.pop()
+        if name not in methods or name in seen:
+            continue
+        seen.add(name)
+        for part in ast.walk(methods[name]):
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
+                found[part.attr] += 1
+                left.append(part.attr)
+            elif isinstance(part, ast.Call) and getattr(part.func, "id", "") == "self":
+                left.append("forward")
+    return found
 
 
 def _ends(body: Sequence[ast.stmt]) -> bool:

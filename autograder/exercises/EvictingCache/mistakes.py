@@ -408,3 +408,4 @@ mistake(
     {"-torch.inf": "-1e4"},
 )
 forms.add_to(BANK)
+forms.add_chunk(BANK)

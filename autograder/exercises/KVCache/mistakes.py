@@ -440,13 +440,6 @@ mistake(
     PAST=".tril(0 if t > 1 else start)",
 )
 mistake(
-    "mask-of-the-new-tokens",
-    "The mask has as many columns as there are new tokens, and the scores have one for each token so far: its shape is"
-    " (t, s).",
-    ONES="torch.ones(t, t, dtype=torch.bool, device=x.device)",
-    PAST=".tril()",
-)
-mistake(
     "no-mask-with-a-cache",
     "With a cache there is no mask, so new tokens that come together see later ones of their part.",
     PAST=".tril(start if cache is None else keys.shape[2])",
@@ -533,3 +526,13 @@ mistake(
     {"-torch.inf": "-1e4"},
 )
 forms.add_to(BANK)
+forms.add_chunk(BANK)
+BANK.variant(
+    forms.CHUNK,
+    {
+        "        scores = queries @ keys.transpose(2, 3) / self.head_dim**0.5": "        scores = None",
+        "past = {ONES}{PAST}": "past = torch.ones(t, t, dtype=torch.bool, device=x.device).tril()",
+        "        weights = scores.masked_fill(~past, -torch.inf).softmax(dim=-1)\n": "",
+        "(weights @ values)": "F.scaled_dot_product_attention(queries, keys, values, attn_mask=past)",
+    },
+)

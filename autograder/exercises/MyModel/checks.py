@@ -22,6 +22,7 @@ NO_DEVICE = "It is trained where the course is graded, on the CPU."  # why no ch
 NO_TENSORS = "It gives a model."  # why it is not tried with tensors of random values
 METHODS = ("step",)
 TRIES_EDITS = False  # to try one takes seconds
+TWO_FORMS = "forward", "step"  # both compute the same
 ANY_PARTS = True  # a helper that is called as an exercise of an earlier lesson may be something simpler
 
 STEPS, TEXTS, LENGTH = 240, 16, 64  # the budget: so many steps, each with so many texts of so many tokens

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import forms
 from ..families.wordings import says
 
 BANK = Bank(
@@ -137,6 +138,18 @@ mistake(
     SECOND="second * sin",
 )
 
+mistake(
+    "sine-times-the-sum",
+    "The sine multiplies the sum, or is multiplied with it, as a bracket is missing or one too many: it is x · cos +"
+    " turned x · sin, each product by itself.",
+    FIRST="(first * cos - second) * sin",
+    SECOND="(second * cos + first) * sin",
+)
+BANK.variant("sine-times-the-sum", FIRST="first * (cos - second) * sin", SECOND="second * (cos + first) * sin")
+BANK.variant("sine-times-the-sum", FIRST="first * (cos - second * sin)", SECOND="second * (cos + first * sin)")
+BANK.variant("sine-times-the-sum", FIRST="-second * (cos + first * sin)", SECOND="first * (cos + second * sin)")
+BANK.variant("sine-times-the-sum", FIRST="(first - second * cos) * sin", SECOND="(second + first * cos) * sin")
+
 # --- by what angle --------------------------------------------------------------------------------
 
 mistake(
@@ -164,6 +177,7 @@ mistake(
     "The exponent is −2i: divide it by d.",
     EXPONENTS="torch.arange(0, d, 2, dtype=wide, device=x.device)",
 )
+forms.add_powers(BANK, "FREQUENCIES", "torch.arange(0, d, 2, dtype=wide, device=x.device)", "d")
 mistake(
     "frequencies-grow",
     says("frequencies-grow", WIDTH="d"),

@@ -3,7 +3,7 @@
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ...mistakes.signs import multiplies_infinity
-from ..families import roles
+from ..families import forms, roles
 from ..families.wordings import says
 
 BANK = Bank(
@@ -243,3 +243,9 @@ mistake(
     {'if t > s:\n        raise ValueError(f"{t} queries can\'t be the last of {s} places")': "assert t <= s"},
 )
 BANK.share(roles.of(BANK))
+forms.add_chunk(BANK)
+variant(
+    forms.CHUNK,
+    MASK="torch.ones(t, t, dtype=torch.bool, device=query.device).tril()",
+    OUTPUT=f"({SCORES}).masked_fill(~past, -torch.inf).softmax(dim=-1) @ value",
+)

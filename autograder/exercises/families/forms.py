@@ -13,14 +13,17 @@ from typing import NamedTuple
 
 from ...errors import CourseError
 from ...mistakes.bank import Bank, BankError, Mistake
-from ...mistakes.signs import multiplies_infinity
+from ...mistakes.prices import PRICES
+from ...mistakes.signs import divides_power, multiplies_infinity
 from .wordings import says
 
 ZERO = "zero-times-infinity"
 HALF = 65504.0  # the largest number of float16
+UNBRACKETED, CHUNK = "exponent-without-brackets", "mask-of-the-new-tokens"
 IN_MASK = "mask-of-zero-times-infinity"
 TEN_THOUSAND, NUMBER = "-1e4", "-1e9"  # such as are added, the second where float16 is not thought of
 OWN, AS_IT_IS = "({hidden}).type_as({scores}) * {number}", "({hidden}) * {number}"
+BIAS = "torch.where({hidden}, {number}, 0.0).type_as({scores})"
 INFINITE = ('float("-inf")', "float('-inf')", "-torch.inf", "-float('inf')", "-math.inf")
 
 
@@ -77,6 +80,45 @@ def add_to_mask(bank: Bank, inside: str = "minus-infinity-inside") -> None:
         bank.variant(inside, edits_between(bank.right, made), number=number)
 
 
+def add_powers(bank: Bank, place: str, numbers: str, width: str) -> None:
+    """Add to a bank what `base ** (-numbers / width)`, at this `place`, becomes without brackets around the exponent.
+
+    `numbers` are the text of 0, 2, 4, …; a student may also begin with 0, 1, 2, …, or with 1 / base.
+    """
+    once = f"({numbers} / 2)"
+    powers = [f"base**-{numbers} / {width}", f"1 / (base**{numbers} / {width})"]
+    powers += [f"base**-{once} / ({width} / 2)", f"1 / (base**{once} / ({width} / 2))"]
+    powers += [f"base**-2 * {once} / {width}", f"base**-1 * {numbers} / {width}"]
+    edits = {bank.places[place]: f"({powers[0]})"}
+    bank.mistake(UNBRACKETED, says(UNBRACKETED, WIDTH=width), edits, sign=divides_power, price=PRICES["values"])
+    for power in powers[1:]:
+        bank.variant(UNBRACKETED, {bank.places[place]: f"({power})"})
+
+
+def add_chunk(bank: Bank) -> None:
+    """Add to a bank a causal mask of a chunk that leaves out the keys of the cache: of the new tokens alone.
+
+    Raises CourseError if the right answer makes no `torch.ones(t, s, …).tril(…)`.
+    """
+    for node in ast.walk(ast.parse(bank.right)):
+        ones = _called(node, "tril")
+        if isinstance(ones, ast.Call) and _called(ones, "ones") and len(ones.args) > 1:
+            square = ast.Call(ones.func, [ones.args[0], ones.args[0], *ones.args[2:]], ones.keywords)
+            made = bank.right.replace(ast.get_source_segment(bank.right, node) or "", f"{ast.unparse(square)}.tril()")
+            bank.mistake(CHUNK, says(CHUNK), edits_between(bank.right, made))
+            for fill in fills(bank.right):
+                bank.variant(CHUNK, edits_between(bank.right, made.replace(fill.text, fill.added(BIAS))))
+            return
+    raise CourseError(f"{bank.exercise}: its answer makes no `torch.ones(t, s).tril(…)`")
+
+
+def _called(node: ast.AST, method: str) -> ast.expr | None:
+    """What has the method of this name that a node calls; None for any other node."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
+        return node.func.value
+    return None
+
+
 def _finite(bank: Bank, mistake: Mistake) -> Iterator[Fill]:
     """The only fill of a mistake's text with a finite number, if a right answer has none there, and it is an edit."""
     if mistake.edits is None:
@@ -104,14 +146,20 @@ def _added(fill: Fill) -> Iterator[tuple[str, str]]:
 
 
 def fills(text: str) -> list[Fill]:
-    """The calls in a text that fill something by a mask, which does not depend on it: those inside others first."""
+    """The calls in a text that fill something by a mask that does not compare it: those inside others first."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
             pieces = [ast.get_source_segment(text, piece) or "" for piece in (node, node.func.value, *node.args)]
-            if node.func.attr == "masked_fill" and pieces[1] not in pieces[2]:
+            if node.func.attr == "masked_fill" and not _compares(node.args[0], pieces[1]):
                 found.append(Fill(*pieces))
     return found[::-1]
+
+
+def _compares(hidden: ast.expr, scores: str) -> bool:
+    """Whether what is hidden depends on numbers of the scores themselves."""
+    compared = (node for node in ast.walk(hidden) if isinstance(node, ast.Compare))
+    return any(ast.unparse(part) == scores for node in compared for part in (node.left, *node.comparators))
 
 
 def _plain(text: str) -> str:

@@ -64,6 +64,8 @@ SAYS: Mapping[str, str] = {
     "exp-without-max": "The exponentials overflow for large {SCORED} and vanish for very negative ones: subtract"
     " the largest of each row before `exp`, or use torch's softmax.",
     "exponent-i": "The exponent goes by i/{WIDTH}: it is −2i/{WIDTH}, so that the last pair's comes close to −1.",
+    "exponent-without-brackets": "`**` comes before `*` and `/`, so the base gets only a part of its exponent, and that"
+    " power is divided: put the whole exponent into brackets, `base ** (-2 * i / {WIDTH})`.",
     "filled-with-zero": "Hidden scores become 0, and e⁰ is 1, so what is hidden still takes part: fill with -inf.",
     "first-block-by-all": "Every program works on the first block: program i begins at {WHERE}.",
     "fixed-dimensions": "`transpose({DIMS})` counts dimensions from the front, so it is right for {MANY} only:"
@@ -141,6 +143,8 @@ SAYS: Mapping[str, str] = {
     "mask-none-inverted": NONE,
     "mask-none-unsqueezed": NONE,
     "mask-on-the-cpu": "The mask is made on the CPU: make it on the device of {WHAT}.",
+    "mask-of-the-new-tokens": "The causal mask is square, (t, t), as if no keys came before the new tokens: it has a"
+    " row for each of these, and a column for each key, (t, s), those of the cache first.",
     "mask-of-zero-times-infinity": "What hides nothing becomes 0 times infinity in this mask, which is NaN; nor is a"
     " mask of numbers asked for, to be added to scores: make it boolean.",
     "masks-exchanged": "The masks have changed places: `v_mask` hides tokens of v, and `q_mask` tokens of q. With n"

@@ -233,6 +233,26 @@ mistake(
     BACK_SCALE="1.0",
 )
 mistake(
+    "no-scale-for-keys-backward",
+    "The gradient of the keys lacks the scale: the scores were divided by √d, so it is, too, as that of the queries.",
+    D_KEY="d_key[:, :, those] += d_scores.transpose(2, 3) @ q[:, :, these] / scale",
+)
+mistake(
+    "no-scale-for-queries-backward",
+    "The gradient of the queries lacks the scale: the scores were divided by √d, so it is, too, as that of the keys.",
+    D_QUERY="d_query[:, :, these] += d_scores @ k[:, :, those] / scale",
+)
+mistake(
+    "scale-twice-for-keys-backward",
+    "The gradient of the keys is scaled twice: by the root of d, once.",
+    D_KEY="d_key[:, :, those] += d_scores.transpose(2, 3) @ q[:, :, these] * scale",
+)
+mistake(
+    "share-of-the-gradient",
+    "Backward D is summed of the gradient alone, dO · dO: it is dO · O.",
+    SHARE="(d_output[:, :, these] * d_output[:, :, these]).sum(dim=-1, keepdim=True)",
+)
+mistake(
     "scale-twice-backward",
     "The gradients of queries and keys are divided by d: by its root, once.",
     BACK_SCALE="q.shape[3] ** -1.0",

@@ -46,6 +46,23 @@ mistake(
     VISIBLE="index_scores",
     FILL="-torch.inf).softmax(dim=-1).nan_to_num()",
 )
+variant("later-keys-take-places", VISIBLE="index_scores")  # NaN where nothing is left
+variant(  # or, with the lowest number, all keys
+    "later-keys-take-places", VISIBLE="index_scores", FILL="torch.finfo(scores.dtype).min).softmax(dim=-1)"
+)
+variant(  # or what is not later
+    "later-keys-take-places",
+    VISIBLE="index_scores",
+    PICKED="{PICKED}\n    picked = torch.where(picked.any(-1, keepdim=True), picked, past)",
+)
+mistake(
+    "index-filled-with-zero",
+    "Keys that come later have an index score of 0, or one that is reached, and are picked before lower ones: fill with"
+    " −∞ before `topk`.",
+    VISIBLE="index_scores.masked_fill(~past, 0.0)",
+    FILL="-torch.inf).softmax(dim=-1).nan_to_num()",
+)
+variant("index-filled-with-zero", VISIBLE="index_scores.masked_fill(~past, 0.0)")
 mistake(
     "later-keys-seen",
     "Keys that come later are picked and seen: a query picks among itself and those before it.",

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families import forms
 from ..families.wordings import says
 
 BANK = Bank(
@@ -36,6 +37,7 @@ mistake(
     says("pairs-counted-from-1"),
     EXPONENT="-(torch.arange(0, head_dim, 2, dtype=torch.float64) + 2) / head_dim",
 )
+forms.add_powers(BANK, "POWER", "{PAIRS}", "head_dim")
 mistake(
     "frequencies-grow",
     says("frequencies-grow", WIDTH="head_dim"),
