@@ -19,6 +19,7 @@ Weights: TypeAlias = dict[str, torch.Tensor]
 
 NEAR = 1e-3  # how near to a number a weight has to be that is read off an output in float32
 HIDDEN = 1e-9  # a right weight below this is 0
+EVEN = 1e-3  # logarithms of weights that differ by less are the same
 TELLING = 2  # tokens that say that a mask is the wrong way round: one may be another mistake's work
 SAYS = {
     "nothing": "Every token gets 0: look at what happens to the values, and to the weights that average them.",
@@ -35,6 +36,8 @@ SAYS = {
     "order": "Each value gets the weight of another token's key: keys and values do not come in the same order.",
     "scores": "The weights do not fit the scores: look at how queries and keys are made and multiplied, and at what"
     " happens to their products.",
+    "even": "Each token gets the plain average of the values that it may see, whatever the scores: look at whether the"
+    " weights of the softmax are used, and at what makes all scores equal.",
     "heads": "With one head the output is right, with several it is not: look at how heads are cut, scaled"
     " and put together.",
     "projection": "Without the last projection the output would be right: look at that projection.",
@@ -220,6 +223,8 @@ def _of_weights(case: Case) -> Step | None:
     if ((weights.sum(-1) - 1).abs() > NEAR).any():
         return _step("softmax")
     scores, expected = (_centred(one.clamp(min=HIDDEN).log(), seen) for one in (weights, right))
+    if largest(scores) < EVEN:
+        return _step("even")
     times = ((scores * expected).sum() / (expected * expected).sum()).item()
     if times > 0 and torch.allclose(scores, times * expected, atol=0.02):
         return _step("scale", times)

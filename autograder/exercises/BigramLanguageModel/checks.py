@@ -16,6 +16,7 @@ import torch
 
 from ...checks.api import (
     HUGE,
+    HUGE_TOLERANCE,
     TOLERANCE,
     CheckFailed,
     Draw,
@@ -39,7 +40,7 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, StudentError, Submission
 from ...checks.steps import Weights
-from ..families import easy_cases, later_calls
+from ..families import easy_cases, hidden, later_calls
 from ..families.many_heads.checks import DROPPED, dropped_in_heads
 from ..families.many_heads.checks import Sizes as HeadSizes
 from ..reference import bigram as reference
@@ -80,6 +81,18 @@ def plain(draw: Draw, sizes: Sizes, dtype: torch.dtype = torch.float32) -> Weigh
     for name in state:
         if name.endswith("query.weight"):
             state[name].zero_()
+    return state
+
+
+def later_high(draw: Draw, sizes: Sizes) -> Weights:
+    """Weights with scores of -10,000 for keys in the first half of a sequence, and 10,000 for the others."""
+    state = weights(draw, sizes)
+    for table in TABLES:
+        state[table][:, :2] = 0.0
+    state[TABLES[1]][:, 0], state[TABLES[1]][: sizes.t, 1] = 1.0, hidden.signs(sizes.t)
+    for head in range(sizes.heads):
+        query, key = (state[f"sa_head.heads.{head}.{part}.weight"].zero_() for part in ("query", "key"))
+        query[:, 0], key[:, 1] = HUGE, key.shape[0] ** -0.5
     return state
 
 
@@ -266,9 +279,13 @@ def test_no_looking_ahead(submission: Submission, draw: Draw) -> None:
     others[: sizes.t] += torch.diag(shifts)
     others %= sizes.vocab
     before, changed = logits_of(model(idx)), logits_of(model(others))
+    high = later_high(draw, sizes)
+    beside = logits_of(build(submission, high, sizes)(idx))
     shape(before, (*idx.shape, sizes.vocab), "the logits")
     shape(changed, (*others.shape, sizes.vocab), "the logits")
     close(changed[-1], before[-1].double(), "the logits of a sequence in which nothing changed")
+    what = "the logits beside later tokens with far larger scores"
+    close(beside, reference.logits(idx, high), what, tolerance=HUGE_TOLERANCE)
     right = reference.logits(torch.cat([idx[:1], others[: sizes.t]]), state)
     for place, got in enumerate(changed[: sizes.t]):
         close(got[:place], before[0, :place].double(), "the logits before the token that changed")

@@ -525,4 +525,10 @@ mistake(
     says("mask-learns"),
     {'self.register_buffer("tril", {TRIANGLE})': "self.tril = nn.Parameter({TRIANGLE})"},
 )
+BANK.share(
+    attention.SHARED,
+    "mask-filled-with-a-finite-number",
+    within="Head",
+    edits={"mask-filled-with-a-finite-number": {'float("-inf")': "-1e4"}},
+)
 forms.add_to(BANK)

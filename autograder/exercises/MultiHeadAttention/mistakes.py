@@ -4,6 +4,7 @@ The mistakes are edits of the course's own answer. The one line that makes queri
 """
 
 from ...mistakes.bank import Bank
+from ...mistakes.signs import keeps_tensor
 from ..families import forms, roles
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
@@ -66,8 +67,6 @@ BANK = Bank(
         "GLOBAL_LONGEST": "context_length",
         "UNCHECKED": "x = x if x.dim() < 4 else x.flatten(0, 1)",
     },
-    # Both leave the mask on the CPU, with the same error from the same operation.
-    alike={"mask-made-on-the-cpu": "mask-is-a-plain-attribute"},
 )
 mistake = BANK.mistake
 
@@ -86,6 +85,7 @@ mistake(
     "mask-is-a-plain-attribute",
     "The mask is a plain attribute, which `.to(device)` leaves behind: register it as a buffer.",
     BUFFER="self.mask = allowed",
+    sign=keeps_tensor,
 )
 mistake(
     "mask-is-a-parameter",

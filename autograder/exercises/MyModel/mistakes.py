@@ -134,7 +134,7 @@ mistake(
 )
 mistake(
     "objects-in-the-state",
-    "The state holds objects such as a `KVCache`: it should be a list of their tensors.",
+    "The state holds other things than tensors, such as a `KVCache` or pairs: it should be one list of tensors.",
     GIVEN="if state is not None:\n            caches = state\n        if False:",
     RETURNED="return logits, caches",
 )

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ...mistakes.signs import takes_root
 from ..families.wordings import says
 
 BANK = Bank(
@@ -105,6 +106,7 @@ mistake(
     "`eps` is added to the root of the mean: add it to the mean, under the root. For small tokens that is far from the"
     " same.",
     ROOT="(mean.sqrt() + self.eps)",
+    sign=takes_root,
 )
 mistake(
     "eps-added-afterwards",

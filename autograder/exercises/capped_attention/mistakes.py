@@ -117,7 +117,8 @@ mistake(
 )
 mistake(
     "tanh-forgotten",
-    "Dividing by `cap` and multiplying by it again changes nothing: the tanh belongs in between.",
+    "Another function stands in the place of the tanh, such as a sigmoid, which is above 0 wherever scores are not: it"
+    " is cap · tanh(score / cap).",
     {"cap * torch.tanh(scores / cap)": "cap * torch.sigmoid(scores / cap)"},
     price=ALL,
 )

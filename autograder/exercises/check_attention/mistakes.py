@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ...mistakes.signs import compares_numbers, lacks, makes_zeros
 from ..families.wordings import says
 
 BANK = Bank(
@@ -38,6 +39,7 @@ mistake(
 mistake(
     "shapes-only",
     says("shapes-only"),
+    sign=lacks(compares_numbers),
     OUTPUT="",
     WEIGHTS="",
 )
@@ -111,6 +113,7 @@ mistake(
     "zeros",
     "All queries are 0, and then all scores: neither a scale nor an order of query and key shows. Draw them.",
     QUERY="torch.zeros(2, 3, 7)",
+    sign=makes_zeros,
 )
 
 # --- what is looked at ----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ...mistakes.signs import compares_numbers, lacks, makes_zeros
 from ..families.wordings import says
 
 BANK = Bank(
@@ -31,7 +32,14 @@ mistake(
 mistake(
     "shapes-only",
     says("shapes-only"),
+    sign=lacks(compares_numbers),
     OWN="",
+)
+mistake(
+    "zeros",
+    "The input is 0 everywhere, and so is then what most wrong answers give: draw numbers.",
+    X="torch.zeros(2, 5, 6)",
+    sign=makes_zeros,
 )
 mistake(
     "future-only",

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ...mistakes.signs import compares_numbers, lacks, makes_zeros
 from ..families.wordings import says
 
 BANK = Bank(
@@ -30,7 +31,15 @@ mistake(
 mistake(
     "shapes-only",
     says("shapes-only"),
+    sign=lacks(compares_numbers),
     OWN="",
+)
+mistake(
+    "zeros",
+    "The input and the context are 0 everywhere, and so is then what most wrong answers give: draw numbers.",
+    X="torch.zeros(2, 3, 6)",
+    CONTEXT="torch.zeros(2, 5, 7)",
+    sign=makes_zeros,
 )
 mistake(
     "never-with-a-mask",

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL, HALF
+from ...mistakes.signs import has, lacks
 from ..families.wordings import says
 
 BANK = Bank(
@@ -94,6 +95,14 @@ mistake(
     "Nothing is shortened: where the length is above `max_norm`, multiply by `max_norm` / length.",
     price=ALL,
     FACTOR="1.0",
+    sign=lacks(has("mean")),
+)
+mistake(
+    "root-of-the-mean",
+    "The length is taken as the root of the mean of the squares, which is far shorter: it is the root of their sum.",
+    LENGTH="torch.cat([g.double().flatten() for g in gradients if g is not None] or [torch.zeros(1)])"
+    ".square().mean() ** 0.5",
+    sign=has("mean"),
 )
 mistake(
     "small-number-added",

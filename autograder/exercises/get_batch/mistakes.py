@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ...mistakes.signs import has
 from ..families.drawing import mistakes as family
 from ..families.wordings import says
 
@@ -180,6 +181,7 @@ mistake(
     "The starts are kept in a byte (uint8), so that none lies beyond 255: leave them int64, as `torch.randint` gives"
     " them.",
     STARTS="{STARTS}.to(torch.uint8).long()",
+    sign=has("uint8", "byte"),
 )
 mistake(
     "starts-too-coarse",

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from ...checks.api import CheckFailed, Draw, check, close, gate, name_of, refuses
+from ...checks.api import HUGE, HUGE_TOLERANCE, CheckFailed, Draw, check, close, gate, name_of, refuses
 from ...checks.proxies import Proxy, StudentError, Submission
 from ...checks.steps import Weights
+from ..families import hidden
 
 NO_DEVICE = "It writes into parameters, wherever they are."  # why no check is made on a GPU
 ALSO_BUILDS = ("MultiHeadAttention",)  # the student's own, into which weights are loaded
@@ -159,12 +160,22 @@ def test_agreement(submission: Submission, draw: Draw) -> None:
     module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
     with gate():
         arrived(module, state, True, WEIGHTS)
-    x = draw.normal(2, N, D)
-    theirs = nn.MultiheadAttention(D, HEADS, batch_first=True, dtype=torch.float64)
-    theirs.load_state_dict(state)
+    x, far = draw.normal(2, N, D), source_state(draw)
+    rows = far["in_proj_weight"][: 2 * D].zero_()
+    rows[:D, 0], rows[D:, 1], far["in_proj_bias"][: 2 * D] = HUGE, (D // HEADS) ** -0.5, 0.0
+    high = torch.cat([torch.ones(2, N, 1), hidden.signs(N).expand(2, N)[..., None], x[..., 2:]], dim=2)
+    again, _, _ = loaded(submission, draw, bias=True, qkv_bias=True, state=far)
+    close(module(x), under_a_mask(x, state), "the output after loading")
+    what = "the output after loading, beside later tokens with far larger scores,"
+    close(again(high), under_a_mask(high, far), what, tolerance=HUGE_TOLERANCE)
+
+
+def under_a_mask(x: torch.Tensor, state: Weights) -> torch.Tensor:
+    """What torch's layer gives under a causal mask, in float64."""
+    layer, x = nn.MultiheadAttention(D, HEADS, batch_first=True, dtype=torch.float64), x.double()
+    layer.load_state_dict(state)
     may_not = torch.ones(N, N, dtype=torch.bool).triu(1)
-    right, _ = theirs(x.double(), x.double(), x.double(), attn_mask=may_not, need_weights=False)
-    close(module(x), right, "the output after loading")
+    return layer(x, x, x, attn_mask=may_not, need_weights=False)[0]
 
 
 @check("numerics", points=0.5)

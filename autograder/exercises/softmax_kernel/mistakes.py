@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ...mistakes.signs import has, lacks, loads_infinity
 from ..families.wordings import says
 
 BANK = Bank(
@@ -77,6 +78,7 @@ mistake(
     "tail-counts-as-zero",
     "Behind the end of a row 0 is loaded, or whatever is there, and exp(0) counts in the sum: load −∞ there.",
     OTHER="other=0.0",
+    sign=lacks(loads_infinity),
 )
 variant("tail-counts-as-zero", LOAD="tl.load(x_ptr + row * x_stride + places, mask=inside)")
 mistake(
@@ -85,11 +87,20 @@ mistake(
     " all exponentials vanish. Load −∞ there.",
     OTHER="other=0.0",
     NEW="tl.where(inside, tl.exp(x - largest), 0.0)",
+    sign=lacks(loads_infinity, has("abs")),
+)
+mistake(
+    "largest-of-sizes",
+    "The largest absolute value is subtracted: in a very negative row it is far above all numbers, and all exponentials"
+    " vanish. Subtract the largest number.",
+    LARGEST="tl.max(tl.where(inside, tl.abs(x), 0.0), axis=0)",
+    sign=has("abs"),
 )
 mistake(
     "tail-not-infinite",
     "Behind the end of a row a number such as -10,000 is loaded, which counts in rows as negative as that: load −∞.",
     OTHER="other=-1e4",
+    sign=lacks(loads_infinity),
 )
 mistake(
     "mask-by-the-place-in-memory",

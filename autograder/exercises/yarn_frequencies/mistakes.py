@@ -125,7 +125,7 @@ mistake(
 variant("larger-base", BLEND="(base * factor) ** ({EXPONENT}) + 0 * kept")
 mistake(
     "bands-exchanged",
-    "The bands are exchanged: fast pairs are left as they are, slow ones are divided.",
+    "The bands are exchanged: it is fast pairs that should stay as they are, and slow ones that are divided.",
     BLEND="(1 - kept) * frequencies + kept * frequencies / factor",
 )
 mistake(
