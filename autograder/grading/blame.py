@@ -241,6 +241,8 @@ class Blame:
     def _fixed_by_one_edit(self, workspace: Workspace, one: Wrong) -> list[Diagnosis]:
         """What was found, with the line and the price, if one edit makes the answer right; else nothing.
 
+        If another edit elsewhere does so as well, neither is the mistake: where both are is told, without a price.
+
         Code that is defined again and again may answer otherwise each time. So the edit must also be right by itself,
         as another answer in a fresh child, and no other is tried if it is not.
         """
@@ -254,6 +256,8 @@ class Blame:
                 edit = self._first_that_passes(edited, run, first, tries)
                 if edit and edit.kind != repair.NAMES and not self._is_slip(edited, run, edit):
                     return []
+                if edit and (other := self._first_that_passes(edited, run, first, repair.elsewhere(edit, tries))):
+                    return repair.several(one.outcome.diagnosis, (edit, other), text)
             if edit is None:
                 return self._wrong_but_for_names(workspace, run, text)
             with workspace.with_texts(run.exercise, {run.exercise: edit.source}) as alone:

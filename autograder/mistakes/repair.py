@@ -13,7 +13,7 @@ import functools
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 ID = f"{PLACE}one-change"
 SAYS = "All else is right: {}, this passes every check."
+REGION = f"{PLACE}one-of-several-changes"
+SEVERAL = (
+    "The mistake is {}. Changes in different places there pass every check, so it is not certain which one you need."
+)
 OTHER_NAMES = "The checks look for other names than yours: {}, they go on to what else is wrong."
 CHANGES = {  # what an edit changes in the line, by its kind; if a part of it shows that, this is named
     "constant": "with another number in this line",
@@ -81,8 +85,8 @@ OF_FORM = re.compile(
 DIMENSIONS = range(4)  # of which one may be too much in a result
 EXCHANGED = ((1, 2), (2, 3), (0, 1))  # dimensions that may be exchanged in a result
 NAMES = "names"  # the kind of an edit that gives attributes their right names, everywhere
-MOST = 250  # edits tried
-MOST_UNDONE = 60  # of them, those that undo a slip that hides all else
+MOST, MOST_ELSEWHERE = 250, 80  # edits tried, and after one that passes, for another one elsewhere
+MOST_UNDONE = 60  # of the first, those that undo a slip that hides all else
 MOST_TEXT = 20_000  # characters of a cell that is edited: each edit copies all of it; a right one has 8,000
 MOST_LINES, MOST_NAMES, MOST_PLACES = 20, 12, 4  # at fault, in reach, and in a call, for one more argument
 SLOW = 2  # edits that never end, or end the process: after one more, no others are tried
@@ -178,6 +182,28 @@ def tries(text: str, run: ExerciseRun, is_alike: Callable[[str], bool], says_lit
     forms = edits_in(tree, _forms_of_results) if is_of_form else ()
     edits = itertools.chain(names, made(text, itertools.chain(first[:MOST_UNDONE], forms, sorted(every, key=rank))))
     yield from itertools.islice(edits, MOST)
+
+
+def elsewhere(edit: Mutant, edits: Iterable[Mutant]) -> Iterator[Mutant]:
+    """Those of the next edits that change nothing of what this one does; none beside an edit of a form or of names."""
+    if edit.kind in FORMS or edit.kind == NAMES:
+        return
+    for other in itertools.islice(edits, MOST_ELSEWHERE):
+        if other.kind not in FORMS and (other.span[1] <= edit.span[0] or edit.span[1] <= other.span[0]):
+            yield other
+
+
+def several(found: Sequence[Diagnosis], edits: Sequence[Mutant], text: str) -> list[Diagnosis]:
+    """What was `found` of an answer that edits in unlike places make right: where all of these are, if it has no name.
+
+    None of them is the mistake, so none has a price.
+    """
+    if any(not one.is_place for one in found):
+        return [*found]
+    first, *_, last = sorted(edit.line for edit in edits)
+    apart = last - first
+    where = f"in this line or up to {apart} line{'s' * (apart > 1)} below it" if apart else "in this line"
+    return [Diagnosis(REGION, SEVERAL.format(where), _lines(text)[first - 1][:LONGEST])]
 
 
 def _forms_of_results(node: ast.AST, context: Context) -> Iterator[tuple[str, ast.AST]]:

@@ -121,8 +121,9 @@ class Text:
     def numbers(self) -> list[str]:
         """The first large numbers in there, such as may be added to hide something, each with a minus."""
         values = (node.value for node in self.nodes if isinstance(node, ast.Constant))
-        sizes = [abs(value) for value in values if type(value) in (int, float) and LARGE <= abs(value) <= LARGEST]
-        return [repr(-float(size)) for size in dict.fromkeys(sizes)][:MOST_NUMBERS]
+        sizes = (abs(value) for value in values if isinstance(value, (int, float)))
+        large = [size for size in sizes if LARGE <= size <= LARGEST]
+        return [repr(-float(size)) for size in dict.fromkeys(large)][:MOST_NUMBERS]
 
     @property
     def keeps_all(self) -> bool:

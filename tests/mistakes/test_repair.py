@@ -57,6 +57,40 @@ def test_the_line_is_told_and_the_edit_is_paid_for(grader, tmp_path, old, new, i
     assert outcome.by_prices == pytest.approx((1 - price) * outcome.max_score)
 
 
+CLEARED = "    if mask is not None:\n        weights = weights.masked_fill(~has_a_key, 0.0)"
+
+
+@pytest.mark.parametrize(
+    "new, where",
+    [
+        (
+            "    left = 0.7\n    if mask is not None:\n        weights = weights.masked_fill(~has_a_key, left - 0)",
+            "in this line or up to 2 lines below it",
+        ),
+        (
+            "    if mask is not None:\n        left = 0.7\n        weights = weights.masked_fill(~has_a_key, left - 0)",
+            "in this line or up to 1 line below it",
+        ),
+        (
+            "    if mask is not None:\n        left = 0.7 * 1\n        weights = weights.masked_fill(~has_a_key, left)",
+            "is in this line",
+        ),
+        ("    if mask is not None:\n        weights = weights.masked_fill(~has_a_key, 0.7 + 0)", None),
+    ],
+    ids=["two lines away", "one line away", "one line", "one expression"],
+)
+def test_where_edits_in_unlike_places_pass_the_region_is_told_without_a_price(grader, tmp_path, new, where):
+    """Edits of one and the same expression are one: the first is told."""
+    assert RIGHT.count(CLEARED) == 1
+    outcome = outcome_of(grader, tmp_path, RIGHT.replace(CLEARED, new))
+    (found,) = outcome.diagnosis
+    if where is None:
+        assert found.id == repair.ID and found.has_price, outcome
+    else:
+        assert found.id == repair.REGION and where in found.message and not found.has_price, outcome
+        assert outcome.by_prices == 0 and outcome.score == outcome.by_checks
+
+
 FORMS = [  # of what is returned
     (
         "accept",

@@ -106,10 +106,10 @@ class TestCausalAttention(SingleCausalHeadChecks):
             module = self.head(submission, state)
             outputs.append([self.get(module, one, BETWEEN) for one in (x, x + noise)])
         above, state = self.tokens(draw), self.weights(draw)
-        names = [f"{name}.weight" for name in self.names[:2]]
-        above, _, *made = hidden.high_where_hidden(BETWEEN, above, above, *(state[name] for name in names))
+        query, key = (f"{name}.weight" for name in self.names[:2])
+        made = hidden.high_where_hidden(BETWEEN, above, above, state[query], state[key])
+        above, state[query], state[key] = made[0], *made[2:]
         above[..., 1] = torch.where(BETWEEN, -1.0, 1.0)
-        state |= dict(zip(names, made, strict=True))
         far = self.get(self.head(submission, state), above, BETWEEN)
         plain, moved = (self.get(mean, one, BETWEEN) for one in (numbers, numbers + BETWEEN[:, :, None]))
         for before, after in outputs:

@@ -65,6 +65,7 @@ mistake(
     " mean of the squares.",
     MEAN="wide.abs().mean(dim=-1, keepdim=True) ** 2",
 )
+BANK.variant("mean-of-sizes", MEAN="wide.abs().mean(dim=-1, keepdim=True)", ROOT="(mean + self.eps)")
 mistake(
     "mean-squared",
     "These are the values you get when the square of the mean is taken in place of the mean of the squares: square"

@@ -381,9 +381,10 @@ class CrossChecks:
             for mask in (BETWEEN, NOTHING):
                 got = output_of(module, x, context, mask)
                 cases.append((got, layout.right(x, context, state, sizes, mask)))
-        (x, context), state, names = both(draw, sizes), checks.plain(draw, sizes), ("query.weight", "key.weight")
-        x, context, *made = hidden.high_where_hidden(BETWEEN, x, context, *(state[name] for name in names), sizes.heads)
-        state |= dict(zip(names, made, strict=True))
+        (x, context), state = both(draw, sizes), checks.plain(draw, sizes)
+        query, key = state["query.weight"], state["key.weight"]
+        made = hidden.high_where_hidden(BETWEEN, x, context, query, key, sizes.heads)
+        x, context, state["query.weight"], state["key.weight"] = made
         got = output_of(layout.module(submission, state, sizes), x, context, BETWEEN)
         cases.append((got, layout.right(x, context, state, sizes, BETWEEN)))
         for got, expected in cases:
