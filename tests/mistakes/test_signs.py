@@ -27,8 +27,8 @@ FALSE = [
         "zero-in-the-maximum",
         "largest-of-sizes",
     ),
-    ("check_causal", {X: "torch.zeros(2, 5, 6)"}, "shapes-only", "zeros"),
-    ("check_heads", {X: "0 * torch.ones(2, 5, 6)"}, "shapes-only", "zeros"),
+    ("check_causal", {X: "torch.zeros(2, 5, 6)"}, "shapes-only", "zero-input"),
+    ("check_heads", {X: "0 * torch.ones(2, 5, 6)"}, "shapes-only", "zero-input"),
     (
         "clip_gradients",
         {LENGTH: "torch.cat([g.double().flatten() for g in gradients if g is not None]).pow(2).mean().sqrt()"},

@@ -35,8 +35,8 @@ mistake(
     OWN="",
 )
 mistake(
-    "zeros",
-    "The input and the context are 0 everywhere, and so is then what most wrong answers give: draw numbers.",
+    "zero-input",
+    says("zero-input", WHAT="The input and the context are"),
     X="torch.zeros(2, 3, 6)",
     CONTEXT="torch.zeros(2, 5, 7)",
     sign=makes_zeros,

@@ -34,8 +34,8 @@ mistake(
     OWN="",
 )
 mistake(
-    "zeros",
-    "The input is 0 everywhere, and so is then what most wrong answers give: draw numbers.",
+    "zero-input",
+    says("zero-input", WHAT="The input is"),
     X="torch.zeros(2, 5, 6)",
     sign=makes_zeros,
 )

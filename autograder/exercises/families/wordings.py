@@ -295,6 +295,7 @@ SAYS: Mapping[str, str] = {
     " through them to the scores.",
     "with-biases": BIASED,
     "written-to-x": "The {WHAT} is written to `x_ptr`, where the input lies: write it to `out_ptr`.",
+    "zero-input": "{WHAT} 0 everywhere, and so is then what most wrong answers give: draw numbers.",
     "zero-times-infinity": "The mask is multiplied by -inf and added to the {SCORED}, but 0 times infinity is NaN:"
     " use `masked_fill`.",
 }
