@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..verdict import FULL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tqdm import tqdm
 
@@ -78,7 +78,7 @@ def grade_class(
             for student, verdict in progress(f"grading {assignment.name}", batch.run(engine, writer), len(who)):
                 table.add(student, results.names.told(verdict))
                 without += [student] if all(e.status == "missing" for e in verdict.exercises) else []
-        standings = standings_of(runs, assignment, results.dropped())
+        standings = standings_of(runs, results, assignment)
         _print_class(root, assignment, batch, table, standings, is_draft, as_json)
     found = [*jail.lowered(), *left_out, *(f"{student}: {why}" for student, why in batch.unreadable.items())]
     found += batch.mistaken(without)
@@ -100,12 +100,13 @@ def grade_class(
     return 2 if problems or batch.unjudged else 0
 
 
-def standings_of(runs: NbgraderCourse, assignment: Assignment, dropped: Collection[str] = ()) -> dict[str, Standing]:
+def standings_of(runs: NbgraderCourse, results: Store, assignment: Assignment) -> dict[str, Standing]:
     """What the gradebook holds for everybody who handed in and was not dropped, by student."""
     from ..nbgrader.standings import standings
 
     with runs.gradebook() as gradebook:
-        found = standings(gradebook, assignment)
+        found = standings(gradebook, results, assignment)
+    dropped = results.dropped()
     return {student: standing for student, standing in found.items() if student not in dropped}
 
 
@@ -147,7 +148,8 @@ def _print_class(
         print(regrade.as_text(batch.changes, table.total, standings, is_draft, batch.with_new_work))
     if listed:
         print(f"reports/{listed.name} has all of it.")
-    for said in (waiting_sentence(standings), blank_sentence(standings), again_sentence(standings)):
+    counted = {student: standing for student, standing in standings.items() if not standing.is_excused}
+    for said in (waiting_sentence(counted), blank_sentence(counted), again_sentence(counted)):
         if said:
             print(said)
 
@@ -254,8 +256,8 @@ def report_class(
         raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
     runs = NbgraderCourse(root)
     penalties.settle(runs, assignment)
-    roster = roster_of(runs, assignment, results.dropped())
-    students = [one.student for one in roster.handed_in]
+    roster = roster_of(runs, results, assignment)
+    students = sorted([one.student for one in (*roster.members, *roster.excused) if one.standing])
     lost = 0
     if not only_by_hand:
         Rounds(results, assignment.name).give_out()
@@ -274,8 +276,9 @@ def report_class(
             print(f"left out, because the gradebook has nothing for them: {', '.join(map(name_of, gone))}")
     page = by_hand.write(root, assignment, roster, formgrader or by_hand.running_formgrader(root))
     print(f"{os.path.relpath(page, root)} is written{'' if roster.waiting else ': no answer waits'}")
-    standings = {one.student: one.standing for one in roster.members if one.standing}
-    for said in (totals_sentence(standings), waiting_sentence(standings), again_sentence(standings)):
+    counted = {one.student: one.standing for one in roster.members if one.standing}
+    excused = {one.student: one.standing for one in roster.excused if one.standing}
+    for said in (totals_sentence({**counted, **excused}), waiting_sentence(counted), again_sentence(counted)):
         if said:
             print(said)
     return 2 if lost else 0

@@ -6,13 +6,12 @@ kept in the store as well, and whatever makes the submission takes it from there
 
 from __future__ import annotations
 
-import difflib
 import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from nbgrader.api import MissingEntry, Student, SubmittedAssignment
-from sqlalchemy import select, update
+from nbgrader.api import MissingEntry, SubmittedAssignment
+from sqlalchemy import update
 
 from .. import course
 from ..errors import UsageError
@@ -23,6 +22,7 @@ from ..nbgrader.standings import extensions
 from ..report.gradebook_marks import due_with, duration
 from ..verdict import printable
 from .commands import locked
+from .people import require_student
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def extend(root: Path, assignment: course.Assignment, student: str, by: timedelt
         with runs.gradebook() as gradebook:
             due = _due(gradebook, assignment)
             theirs = _later(assignment, due, by) if by else due
-            _require_student(gradebook, results, student, by)
+            require_student(gradebook, results, student, must_be_there=by is not None)
             _record(gradebook, results, assignment, student, by)
         penalties.settle(runs, assignment, student)
     if by is None:
@@ -127,18 +127,6 @@ def _later(assignment: course.Assignment, due: datetime, by: timedelta) -> datet
         return due + by
     except OverflowError:
         raise UsageError(f"{assignment.name} is due on {_moment(due)}: no date is {duration(by)} later.") from None
-
-
-def _require_student(gradebook: Gradebook, results: Store, student: str, by: timedelta | None) -> None:
-    """Raises UsageError unless the gradebook knows the student and, to give time, the class still has them."""
-    known = [id for (id,) in gradebook.db.execute(select(Student.id))]
-    gradebook.db.rollback()
-    if student not in known:
-        near = difflib.get_close_matches(student, known, n=1)
-        did = f"did you mean {near[0]!a}?" if near else "`autograder roster` lists the class, and takes in who is new."
-        raise UsageError(f"{printable(student)[:80]} is not in the gradebook: {did}")
-    if by and student in results.dropped():
-        raise UsageError(f"{printable(student)[:80]} was dropped: `autograder roster --take-back ID` takes them back.")
 
 
 def _record(

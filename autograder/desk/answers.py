@@ -16,6 +16,7 @@ from ..submission.read import read_notebook
 from ..submission.restore import restore
 from ..verdict import STOPPED, Verdict
 from . import disclosure
+from .deadlines import deadline_of
 from .disclosure import Told
 from .record import DONE, Attempt, owner_of
 from .settings import RECEIVED
@@ -32,6 +33,7 @@ STOPPED_ONCE = (
     "Grading was cut short, by your code or by a busy machine. The desk tries once more as soon as nothing else waits:"
     " come back to this page then."
 )
+EXCUSED = "You are excused from this assignment: it does not count. You can hand in for feedback."
 STOPPED_TWICE = "Grading was cut short twice, the second time with nothing else to do: look for what takes so long."
 
 
@@ -128,7 +130,9 @@ def note(desk: Desk, attempt: Attempt) -> str:
         return "The desk has received it, and it may count. You have had your answers for now: it gets no feedback."
     if attempt.again:
         return STOPPED_ONCE
-    return STOPPED_TWICE if any(one["status"] in STOPPED for one in attempt.told or ()) else ""
+    if any(one["status"] in STOPPED for one in attempt.told or ()):
+        return STOPPED_TWICE
+    return EXCUSED if attempt.student in Store(desk.root).excused(attempt.assignment) else ""
 
 
 def written(assignment: course.Assignment, blank: Collection[str] = ()) -> list[str]:
@@ -164,6 +168,7 @@ class Progress:
     title: str
     due: datetime | None
     is_extended: bool
+    is_excused: bool
     points: float | None
     max_points: float
     attempts: int
@@ -184,7 +189,7 @@ def progress(desk: Desk, visitor: Visitor, only: str | None = None) -> list[Prog
         if name not in desk.book.assignments() or only not in (None, name):
             continue
         settings = desk.settings(name)
-        due = desk.book.due(name, visitor.student)
+        deadline = deadline_of(desk, name, visitor.student, settings)
         best, (attempts, waiting) = all_best.get(name, {}), counts.get(name, (0, 0))
         left, again = desk.record.left(owner, name, settings.at_once, settings.every * 60.0)
         open_ = [e.name for e in about.exercises if best.get(e.name) != e.points]
@@ -192,8 +197,9 @@ def progress(desk: Desk, visitor: Visitor, only: str | None = None) -> list[Prog
             Progress(
                 name=name,
                 title=lesson.of(about).title,
-                due=due,
-                is_extended=due != desk.book.assignments()[name],
+                due=deadline.due,
+                is_extended=deadline.due != deadline.of_class,
+                is_excused=deadline.is_excused,
                 points=sum(best.values()) if best else None,
                 max_points=sum(e.points for e in about.exercises),
                 attempts=attempts,
@@ -201,7 +207,7 @@ def progress(desk: Desk, visitor: Visitor, only: str | None = None) -> list[Prog
                 left=left,
                 again=again,
                 tells=settings.tell,
-                is_over=due is not None and datetime.now(UTC) > due and not settings.takes_late,
+                is_over=deadline.is_over,
                 next=open_[0] if open_ else "",
             )
         )
@@ -221,6 +227,7 @@ def me(desk: Desk, visitor: Visitor) -> dict[str, Any]:
                 "title": one.title,
                 "due": one.due.isoformat() if one.due else None,
                 "is_extended": one.is_extended,
+                "is_excused": one.is_excused,
                 "points": one.points,
                 "max_points": one.max_points,
                 "attempts": one.attempts,

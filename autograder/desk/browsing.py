@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from ..errors import UserError
+from ..grading.store import Store
 from ..report import lesson
 from . import attempt_view, bodies, exercise_view, handing, overview, pages, timeline
 from .addresses import Addresses
@@ -41,7 +42,9 @@ def routes() -> Sequence[BaseRoute]:
     """The routes of these pages, below the desk's base."""
     return [
         Route("/instructor/{assignment}/student", _page(student)),
-        Route("/instructor/{assignment}/extend", extend, methods=["POST"]),
+        Route("/instructor/{assignment}/extend", _change("time", _extend), methods=["POST"]),
+        Route("/instructor/{assignment}/excuse", _change("why", _excuse), methods=["POST"]),
+        Route("/instructor/{assignment}/count", _change("", _count), methods=["POST"]),
         Route("/instructor/{assignment}/attempt/{attempt}", _page(attempt)),
         Route("/instructor/{assignment}/attempts", _page(attempts)),
         Route("/instructor/{assignment}/mistake", _page(mistake)),
@@ -110,31 +113,51 @@ def student(about: About, asked: Query, problem: str = "") -> str:
         problem=problem,
         due=desk.book.due(assignment.name, row.student),
         class_due=desk.book.assignments().get(assignment.name),
+        excuse=Store(desk.root).excused(assignment.name).get(row.student),
     )
 
 
-async def extend(request: Request) -> Response:
-    """Give a student more time, or take it back, as `autograder extend` does."""
-    visitor = await visitor_of(request, INSTRUCTOR)
-    sent = await bodies.fields(request, FIELDS, FORM, "This form is not the desk's.")
-    check_post(request, sent.get(FORM_TOKEN, ""))
-    desk = desk_of(request)
-    about = desk, visitor, token_of(request), handing.assignment_of(desk, request.path_params["assignment"])
-    who, time = sent.get("student", ""), sent.get("time", "")
-    try:
-        await run_in_threadpool(_extend, desk, about[-1], who, time)
-    except UserError as trouble:
-        if isinstance(trouble, Refused):
-            raise
-        made = await run_in_threadpool(student, about, {"id": who}, str(trouble))
-        return HTMLResponse(made, 422)
-    return RedirectResponse(Addresses(desk, about[-1].name).student(who), 303)
+def _change(field: str, make: Callable[[Desk, Assignment, str, str], None]) -> Callable[[Request], Any]:
+    """The endpoint of a form on a student's page; `make` gets the student, and what is in the form's `field`."""
+
+    async def endpoint(request: Request) -> Response:
+        visitor = await visitor_of(request, INSTRUCTOR)
+        sent = await bodies.fields(request, FIELDS, FORM, "This form is not the desk's.")
+        check_post(request, sent.get(FORM_TOKEN, ""))
+        desk = desk_of(request)
+        about = desk, visitor, token_of(request), handing.assignment_of(desk, request.path_params["assignment"])
+        who = sent.get("student", "")
+        try:
+            await run_in_threadpool(make, desk, about[-1], who, sent.get(field, ""))
+        except UserError as trouble:
+            if isinstance(trouble, Refused):
+                raise
+            made = await run_in_threadpool(student, about, {"id": who}, str(trouble))
+            return HTMLResponse(made, 422)
+        return RedirectResponse(Addresses(desk, about[-1].name).student(who), 303)
+
+    return endpoint
 
 
 def _extend(desk: Desk, assignment: Assignment, who: str, time: str) -> None:
+    """Give a student more time, or take it back, as `autograder extend` does."""
     from ..batch import extending  # with nbgrader's converters
 
     extending.extend(desk.root, assignment, who, extending.span_of(time))
+
+
+def _excuse(desk: Desk, assignment: Assignment, who: str, why: str) -> None:
+    """Have an assignment not count for a student, as `autograder excuse` does."""
+    from ..batch import excusing
+
+    excusing.excuse(desk.root, assignment, who, why)
+
+
+def _count(desk: Desk, assignment: Assignment, who: str, _: str) -> None:
+    """Have an assignment count again for a student, as `autograder excuse --undo` does."""
+    from ..batch import excusing
+
+    excusing.undo(desk.root, assignment, who)
 
 
 def attempt(about: About, asked: Query) -> str:

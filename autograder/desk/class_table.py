@@ -18,6 +18,7 @@ SHOWS = {
     "right": "who has all exercises right",
     "waiting": "whose attempts wait",
     "absent": "who has not begun",
+    "excused": "who is excused",
 }
 
 
@@ -87,7 +88,8 @@ def _is_shown(row: Row, show: str, stuck: set[str]) -> bool:
         "mistakes": any(answer is not None and not answer.is_right for answer in answers),
         "right": all(answer is not None and answer.is_right for answer in answers),
         "waiting": row.waiting > 0,
-        "absent": not row.attempts,
+        "absent": not row.attempts and not row.is_excused,
+        "excused": row.is_excused,
     }[show]
 
 

@@ -66,7 +66,7 @@ def collect(
             due = due_dates(gradebook, results, assignment)
         collector.collect(counts, due)
     students = rosters.read(runs, results)
-    missing = rosters.without_hand_in(students, run.students(root, assignment.name))
+    missing = rosters.without_hand_in(students, run.students(root, assignment.name), results, assignment)
     notes = results.handed_in(assignment.name)
     told = collector.told
     print("\n".join(handins.told(told, assignment, ["the desk"], missing, notes)))

@@ -42,12 +42,15 @@ UNDELIVERED = DELIVERY.c.problem.is_not(None) & (DELIVERY.c.done.is_(None) | (DE
 
 @dataclass(frozen=True)
 class Undelivered:
-    """Points that a platform has not taken. `again` is when they are sent again; None if they no longer are."""
+    """Points that a platform has not taken, or None where it was to drop those that it has.
+
+    `again` is when they are sent again; None if they no longer are.
+    """
 
     student: str
     name: str
     assignment: str
-    points: float
+    points: float | None
     max_points: float
     problem: str
     tries: int
@@ -65,7 +68,7 @@ def undelivered(record: Record) -> list[Undelivered]:
             row.student,
             row.name,
             row.assignment,
-            row.points,
+            None if row.withdrawn else row.points,
             row.max_points,
             row.problem,
             row.tries,

@@ -147,6 +147,7 @@ class Row:
     latest: datetime | None
     waiting: int
     owners: tuple[str, ...]
+    is_excused: bool = False
 
     @property
     def score(self) -> float:
@@ -211,12 +212,16 @@ class Asked:
 
 @dataclass(frozen=True)
 class Overview:
-    """All that is shown of an assignment. `waiting` and `grading` count attempts; `absent` have not begun."""
+    """All that is shown of an assignment. `waiting` and `grading` count attempts; `absent` have not begun.
+
+    Who is `excused` is not absent, and counted in no effort.
+    """
 
     waiting: int
     grading: int
     oldest: datetime | None
     absent: list[str]
+    excused: list[str]
     rows: list[Row]
     common: list[Common]
     stuck: list[Stuck]
@@ -476,15 +481,19 @@ def of(
         exercises = [exercise.name for exercise in assignment.exercises]
         known = {**{student: seen.name_of(student) for student in students}, **roster}
         ways = {(student, exercise): way for student, one in students.items() for exercise, way in one.ways.items()}
-        by_exercise = {e: [one.ways[e] for one in students.values()] for e in exercises}
+        excused = Store(root).excused(assignment.name)
+        counted = [one for student, one in students.items() if student not in excused]
+        by_exercise = {e: [one.ways[e] for one in counted] for e in exercises}
         waiting, grading, oldest = _open(record, assignment.name, seen.people)
         return Overview(
             waiting=waiting,
             grading=grading,
             oldest=oldest,
-            absent=[student for student in sorted(known) if student not in students],
+            absent=[student for student in sorted(known) if student not in students and student not in excused],
+            excused=[student for student in sorted(known) if student in excused],
             rows=[
-                _row(student, known[student], students.get(student) or _Student(exercises)) for student in sorted(known)
+                _row(student, known[student], students.get(student) or _Student(exercises), student in excused)
+                for student in sorted(known)
             ],
             common=_common(ways),
             stuck=_stuck(ways),
@@ -599,10 +608,11 @@ def _trouble(outcome: Outcome) -> Mistake | None:
 _Ways = Mapping[tuple[str, str], _Way]  # by student and exercise
 
 
-def _row(student: str, name: str, seen: _Student) -> Row:
+def _row(student: str, name: str, seen: _Student, is_excused: bool) -> Row:
     squares = tuple(Square(way.latest, way.tries) for way in seen.ways.values())
     latest = seen.latest.arrived if seen.latest else None
-    return Row(student, name, squares, seen.attempts, latest, len(seen.waiting), tuple(sorted(seen.owners)))
+    owners = tuple(sorted(seen.owners))
+    return Row(student, name, squares, seen.attempts, latest, len(seen.waiting), owners, is_excused)
 
 
 def _effort(exercise: str, ways: Sequence[_Way]) -> Effort:

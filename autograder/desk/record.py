@@ -692,10 +692,15 @@ class Record:
             return connection.execute(select(func.count()).where(ATTEMPT.c.state == WAITING)).scalar_one()
 
 
+def of_student(student: str) -> str:
+    """The owner of a student's attempts."""
+    return f"student:{student}"
+
+
 def owner_of(visitor: Visitor) -> str:
     """Whose attempts a visitor's are: the student's, by whatever door, or else this door's person's."""
     if visitor.student:
-        return f"student:{visitor.student}"
+        return of_student(visitor.student)
     owner = f"{visitor.door}:{visitor.subject}"
     if len(owner) <= LONGEST:
         return owner

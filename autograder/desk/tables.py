@@ -149,6 +149,7 @@ DELIVERY = Table(  # points to be given back to a learning platform
     Column("next", Double, nullable=False, index=True),
     Column("done", Double),
     Column("problem", Text),
+    Column("withdrawn", Boolean, nullable=False, server_default=false()),  # no points are to stay there
 )
 
 COMPLAINT = Table(  # what a student says is wrong with a grade, and the answer: complaints.py

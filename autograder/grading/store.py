@@ -182,6 +182,15 @@ class Store:
         seconds = {student: int(more.total_seconds()) for student, more in given.items()}
         write(self.root / "extensions" / f"{assignment}.json", json.dumps(seconds))
 
+    def excused(self, assignment: str) -> dict[str, str]:
+        """The students for whom an assignment does not count, as `autograder excuse` says, each with the reason."""
+        found = read(self.root / "excused" / f"{assignment}.json")
+        return {student: why for student, why in found.items() if isinstance(why, str)}
+
+    def put_excused(self, assignment: str, students: Mapping[str, str]) -> None:
+        """Remember for whom an assignment does not count, and why."""
+        write(self.root / "excused" / f"{assignment}.json", json.dumps(students))
+
     def handed_in(self, assignment: str) -> dict[str, dict[str, Any]]:
         """What `autograder collect` noted of each student's hand-in, by student."""
         found = read(self.root / "handed_in" / f"{assignment}.json")

@@ -62,7 +62,8 @@ def collect(
                 systems.append(collector.add(download, system, pattern))
         found = collector.write()
     there = {*run.students(root, assignment.name), *(one.student for one in found.taken)}
-    missing, notes = rosters.without_hand_in(students, sorted(there)), collector.notes
+    missing = rosters.without_hand_in(students, sorted(there), results, assignment)
+    notes = collector.notes
     with runs.gradebook() as gradebook:
         due = due_dates(gradebook, results, assignment)
     found.late = [student for student in found.late if not _has_more_time(due, student, notes)]
@@ -152,7 +153,7 @@ def _students(many: int) -> str:
 def export(
     root: Path,
     assignment: Assignment,
-    wanted: Iterable[str],
+    wanted: Sequence[str],
     fill: Path | None = None,
     column: str | None = None,
     scale: bool = False,
@@ -165,7 +166,7 @@ def export(
     settings = exports.Settings(exports.highest(runs, assignment), scale, zeros)
     penalties.settle(runs, assignment)
     grades = exports.grades(runs, assignment, students, results)
-    if all(grade.score is None for grade in grades):
+    if all(grade.standing is None for grade in grades):
         raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
     sheet = tables.read_table(fill, encoding) if fill else None
     Rounds(results, assignment.name).give_out()
@@ -201,10 +202,14 @@ def export(
         remarks.append(
             f"{_students(waiting)} {have} answers still to be graded by hand; these grades do not include them"
         )
-    absent = [grade.student.id for grade in grades if grade.score is None]
+    absent = [grade.student.id for grade in grades if grade.standing is None and not grade.is_excused]
     if absent:
         what = "with 0" if zeros else "with no grade (--zeros gives 0)"
         remarks.append(f"without a hand-in, and {what}: {', '.join(absent)}")
+    if excused := [grade.student.id for grade in grades if grade.is_excused]:
+        remarks.append(f"excused, so {exports.EXCUSED} for Canvas and no points elsewhere: {', '.join(excused)}")
+        if "moodle" in wanted:
+            remarks.append("a grade that Moodle has of them already stays there: take it out in its gradebook")
     _tell(remarks)
     return 0
 

@@ -12,6 +12,10 @@
 - Canvas's submissions: a zip of files called as they were downloaded. Canvas finds the student and the file by the two
   numbers in the name, and gives its own name to what it hands to the student: so for a notebook it has to be one.
 - Gradescope, exercism: `report/results_json.py`.
+
+Who is excused has EX in Canvas's gradebook, which its importer takes for that (`casecmp?("EX")`). Moodle's worksheet
+has no such mark, and its importer leaves a grade as it is where the cell is empty; so the cell is, and no other table
+has points or a highest score for them.
 """
 
 from __future__ import annotations
@@ -63,6 +67,7 @@ CANVAS_HEADER = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 CANVAS_NAMES = ("Student", "LastName", "FirstName")
 CANVAS_KEYS = ("ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account", "Section")
 POINTS = "Points Possible"
+EXCUSED = "EX"  # in Canvas's gradebook
 PLAIN_NUMBER = re.compile(r"[0-9]+(?:[.,](?![0-9]{3}$)[0-9]+)?")  # 1,000 may be a thousand, or one
 
 
@@ -70,17 +75,18 @@ PLAIN_NUMBER = re.compile(r"[0-9]+(?:[.,](?![0-9]{3}$)[0-9]+)?")  # 1,000 may be
 class Grade:
     """A student's grade in one assignment, without a `standing` for somebody who handed in nothing.
 
-    `note` is what `collect` noted of the hand-in.
+    `note` is what `collect` noted of the hand-in. `is_excused`: the assignment does not count for the student.
     """
 
     student: Student
     standing: Standing | None
     note: dict[str, Any]
+    is_excused: bool = False
 
     @property
     def score(self) -> float | None:
-        """The points so far, late penalties taken off; None for somebody who handed in nothing."""
-        return self.standing.score if self.standing else None
+        """The points so far, late penalties taken off; None for who handed in nothing, or is excused."""
+        return self.standing.score if self.standing and not self.is_excused else None
 
     @property
     def participant(self) -> str:
@@ -96,15 +102,15 @@ class Grade:
     @property
     def waits(self) -> bool:
         """Whether an answer waits for being graded by hand; the score is without it."""
-        return bool(self.standing and self.standing.waiting)
+        return bool(self.standing and self.standing.waiting) and not self.is_excused
 
 
 def grades(runs: NbgraderCourse, assignment: Assignment, roster: Roster, results: Store) -> list[Grade]:
     """The grades of everybody on the roster, late penalties taken off, as nbgrader exports them."""
-    notes = results.handed_in(assignment.name)
+    notes, excused = results.handed_in(assignment.name), results.excused(assignment.name)
     with runs.gradebook() as gradebook:
-        found = standings(gradebook, assignment)
-    return [Grade(s, found.get(s.id), notes.get(s.id, {})) for s in roster]
+        found = standings(gradebook, results, assignment)
+    return [Grade(s, found.get(s.id), notes.get(s.id, {}), s.id in excused) for s in roster]
 
 
 def highest(runs: NbgraderCourse, assignment: Assignment) -> float:
@@ -128,9 +134,13 @@ class Settings:
     def number(self, grade: Grade, most: float) -> float | str:
         """The number for a cell; "" leaves it empty, so that a system leaves the grade as it is."""
         score = grade.score if grade.score is not None else 0.0 if self.zeros else None
-        if score is None:
+        if score is None or grade.is_excused:
             return ""
         return round(score * most / self.highest if self.scale and self.highest else score, 5)
+
+    def number_or_excused(self, grade: Grade, most: float) -> float | str:
+        """The same for a system that has a mark for who is excused."""
+        return EXCUSED if grade.is_excused else self.number(grade, most)
 
     def require_same(self, most: float, where: str) -> None:
         """Raises UsageError if a system's highest grade is another one, and nothing says that it is wanted."""
@@ -148,8 +158,9 @@ def nbgrader_table(runs: NbgraderCourse, assignment: Assignment, roster: Roster,
     """nbgrader's own table, for one assignment; behind it columns for what was measured of answers, and waived."""
     with runs.gradebook() as gradebook:
         about = gradebook.find_assignment(assignment.name)
-        rows = [exporting.row(gradebook, about, gradebook.find_student(s.id)) for s in roster]
-    latest = [results.latest_of(assignment.name, s.id)[0] for s in roster]
+        excused = results.excused(assignment.name)
+        rows = [exporting.row(gradebook, about, gradebook.find_student(s.id), s.id in excused) for s in roster]
+    latest = [None if s.id in excused else results.latest_of(assignment.name, s.id)[0] for s in roster]
     found = [{**measured_of(verdict), **waived_of(verdict)} for verdict in latest]
     columns = sorted({column for one in found for column in one})
     rows = [(*row, *(one.get(column) for column in columns)) for row, one in zip(rows, found, strict=True)]
@@ -262,7 +273,7 @@ def canvas_table(
     rows.append((f"    {POINTS}", "", "", "", "", settings.highest))
     remarks, without = [], []
     for grade in all_grades:
-        student, score, id = grade.student, settings.number(grade, settings.highest), grade.canvas_id
+        student, score, id = grade.student, settings.number_or_excused(grade, settings.highest), grade.canvas_id
         name = ", ".join(filter(None, (student.last_name, student.first_name))) or student.id
         if id or (score != "" and student.email):
             rows.append((_plain(name, id or student.id), id, "", "" if id else student.email, "", score))
@@ -300,12 +311,12 @@ def canvas_filled(
     of_rows, doubts = _grades_of(said, all_grades, lambda g: {"id": g.canvas_id, "login": address(g.student.email)})
     rows: list[Sequence[object]] = [[sheet.header[i] for i in kept]]
     rows.append([most if i == at else points[i] for i in kept])
-    missing = {g.student.id for g in all_grades if g.score is not None}
+    missing = {g.student.id for g in all_grades if g.score is not None or g.is_excused}
     for row, grade in zip(students, of_rows, strict=True):
         filled: list[object] = [*row]
         for i in names:
             filled[i] = _plain(row[i], row[id_column])
-        filled[at] = "" if grade is None else settings.number(grade, most)
+        filled[at] = "" if grade is None else settings.number_or_excused(grade, most)
         if grade is not None:
             missing.discard(grade.student.id)
         rows.append([filled[i] for i in kept])
@@ -396,7 +407,7 @@ def moodle_feedback(root: Path, all_grades: Sequence[Grade], assignment: Assignm
     pack, remarks, elsewhere = Pack(), [], []
     for grade in all_grades:
         given, page = grade.note.get("given", ""), _page(root, grade, assignment)
-        if grade.score is None:
+        if grade.standing is None:
             continue
         if page is None:
             remarks.append(f"{grade.student.id}: there is no feedback yet, `autograder report` writes it")
@@ -453,7 +464,8 @@ def feedback_notebook(assignment: Assignment, standing: Standing, verdict: Verdi
     score, most = f"{standing.score:g}", f"{standing.so_far:g}"
     late = f", {standing.penalty:g} deducted because it was late" if standing.penalty else ""
     total = f"{score} of {most} points{late}" + (", not everything is graded yet" if standing.waiting else "")
-    texts = [f"# Feedback on {assignment.name}\n\n**{total}**"]
+    excused = "\n\nYou are excused from this assignment: it does not count." if standing.is_excused else ""
+    texts = [f"# Feedback on {assignment.name}\n\n**{total}**{excused}"]
     for outcome in verdict.exercises:
         # no blank lines: after one, a student's text would be Markdown
         texts.append(re.sub(r"\n\s*\n", "\n", outcome_text.as_html(outcome)))
@@ -495,9 +507,9 @@ class Pack:
 def results_files(
     system: str, all_grades: Sequence[Grade], assignment: Assignment, results: Store
 ) -> Iterator[tuple[str, str]]:
-    """(a student's id, the text of their results.json) for everybody who is graded."""
+    """(a student's id, the text of their results.json) for everybody who is graded and not excused."""
     write = {"gradescope": results_json.gradescope, "exercism": results_json.exercism}[system]
     for grade in all_grades:
         verdict, _ = results.latest_of(assignment.name, grade.student.id)
-        if verdict is not None:
+        if verdict is not None and not grade.is_excused:
             yield grade.student.id, json.dumps(write(verdict), indent=1) + "\n"

@@ -23,6 +23,7 @@ from .columns import KEYS, NAMES, Columns, columns_of, whole_numbers, with_heade
 from .headers import CANVAS_NAME, COLUMNS, SECTION, cleaned, plain
 
 if TYPE_CHECKING:
+    from ..course import Assignment
     from ..grading.store import Store
     from ..intake.tables import Table
     from ..nbgrader.runs import NbgraderCourse
@@ -358,7 +359,7 @@ def change(results: Store, roster: Roster, drop: Iterable[str], take_back: Itera
     results.put_dropped(roster.dropped)
 
 
-def without_hand_in(roster: Roster, handed_in: Iterable[str]) -> list[Student]:
-    """The students of the roster, without those who were dropped, who have not handed in."""
-    there = set(handed_in)
+def without_hand_in(roster: Roster, handed_in: Iterable[str], results: Store, assignment: Assignment) -> list[Student]:
+    """The students of the roster, without those who were dropped or are excused, who have not handed in."""
+    there = {*handed_in, *results.excused(assignment.name)}
     return [student for student in roster if student.id not in there]

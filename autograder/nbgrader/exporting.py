@@ -51,17 +51,23 @@ def export(self: CsvExportPlugin, gradebook: Any) -> None:
                 continue
             if results:
                 Rounds(results, assignment.name).give_out()
+            excused = results.excused(assignment.name) if results else {}
             for student in gradebook.students:
                 if student.id not in dropped and (not self.student or student.id in map(str, self.student)):
-                    file.write(line(row(gradebook, assignment, student)))
+                    file.write(line(row(gradebook, assignment, student, student.id in excused)))
 
 
-def row(gradebook: Any, assignment: Any, student: Any) -> tuple[Any, ...]:
-    """A student's row for an assignment, with a value for each of COLUMNS."""
+def row(gradebook: Any, assignment: Any, student: Any, is_excused: bool = False) -> tuple[Any, ...]:
+    """A student's row for an assignment, with a value for each of COLUMNS; without points, if it does not count."""
     who = student.id, student.last_name, student.first_name, student.email
     try:
         submission = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:
+        submission = None
+    if is_excused:  # no highest score either, or a sum of them would count it
+        timestamp = submission.timestamp if submission else None
+        return assignment.name, assignment.duedate, timestamp, *who, None, None, None, None
+    if submission is None:
         return assignment.name, assignment.duedate, None, *who, 0.0, 0.0, 0.0, assignment.max_score
     penalty, score = submission.late_submission_penalty, submission.score
     scores = score, penalty, max(0.0, score - penalty), assignment.max_score

@@ -143,7 +143,7 @@ class GradebookWriter:
             for n in found.notebooks
         }
         self.exercises = {e.grade_id: e.name for e in assignment.exercises}
-        self.released = results.released(assignment.name)
+        self.released, self.excused = results.released(assignment.name), results.excused(assignment.name)
         self.waiting: list[Row] = []
         self.due, self.is_kept = time.monotonic() + SECONDS, False
         self.unrecorded: list[tuple[str, str]] = []
@@ -179,7 +179,8 @@ class GradebookWriter:
         if there is None or there.grades != recorded.get("grades") or there.penalty is not None:
             return None
         path = os.path.join(self._folder("autograded", student), f"{self.assignment.name}.ipynb")
-        return verdict if not self._is_late(timestamp, there.extension) and os.path.isfile(path) else None
+        is_late = student not in self.excused and self._is_late(timestamp, there.extension)
+        return verdict if not is_late and os.path.isfile(path) else None
 
     @functools.cached_property
     def _in_gradebook(self) -> dict[str, Recorded]:
@@ -317,7 +318,7 @@ class GradebookWriter:
             _insert_new(database, Student.__table__, [{"id": name} for name in sorted(row.student for row in rows)])
         with self.gradebook.engine.begin() as database:
             submissions = self._submissions(database, rows)
-            late = [student for student, (_, is_late) in submissions.items() if is_late]
+            late = [student for student, (_, is_late) in submissions.items() if is_late and student not in self.excused]
             for name in self.notebooks:
                 self._record(database, name, rows, {student: id for student, (id, _) in submissions.items()})
         for student in late:

@@ -21,6 +21,7 @@ from nbgrader.api import (
 from sqlalchemy import select
 
 from .. import course
+from ..grading.store import Store
 from ..report.gradebook_marks import GradedNotebook, Standing, due_with
 from .standings import mark_of
 
@@ -47,10 +48,11 @@ def graded_notebook(url: str, notebook: str, assignment: str, student: str) -> G
     exercises = {e.grade_id: e.name for e in about.exercises} if about else {}
     marks = {row.name: mark_of(row, exercises) for row in grades}
     due = due_with(found.duedate, found.extension)
+    is_excused = student in Store(course.root()).excused(assignment)
     return GradedNotebook(
         student,
         " ".join(part for part in (found.first_name, found.last_name) if part),
-        Standing(tuple(marks.values()), found.timestamp, due, found.late_submission_penalty or 0.0),
+        Standing(tuple(marks.values()), found.timestamp, due, found.late_submission_penalty or 0.0, is_excused),
         {row.name: _comment(row) for row in comments if row.manual_comment or row.auto_comment},
     )
 

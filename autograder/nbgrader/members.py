@@ -12,16 +12,15 @@ from . import changing
 from .standings import standings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from nbgrader.api import Gradebook
 
     from .. import course
+    from ..grading.store import Store
     from .runs import NbgraderCourse
 
 
-def roster_of(runs: NbgraderCourse, assignment: course.Assignment, dropped: Collection[str] = ()) -> Roster:
-    """The Roster of an assignment, without the students who were `dropped`.
+def roster_of(runs: NbgraderCourse, results: Store, assignment: course.Assignment) -> Roster:
+    """The Roster of an assignment, without the students who were dropped.
 
     Raises UsageError if the gradebook does not know the assignment.
     """
@@ -31,18 +30,21 @@ def roster_of(runs: NbgraderCourse, assignment: course.Assignment, dropped: Coll
         except MissingEntry:
             raise changing.unknown(assignment) from None
         worth = sum(cell.max_score for n in known.notebooks for cell in (*n.grade_cells, *n.task_cells))
-        found = standings(gradebook, assignment)
+        found = standings(gradebook, results, assignment)
         pages = _pages(gradebook, known.id)
         students = gradebook.db.execute(select(Student.id, Student.first_name, Student.last_name)).all()
         gradebook.db.rollback()
-    members = [
+    dropped, excused = results.dropped(), results.excused(assignment.name)
+    everybody = [
         Member(id, (first or "").strip(), (last or "").strip(), found.get(id), pages.get(id, ""))
         for id, first, last in students
         if id not in dropped
     ]
     exercises = {e.grade_id for e in assignment.exercises}
     by_hand = [cell.grade_id for cell in assignment.cells if cell.grade and cell.grade_id not in exercises]
-    return Roster(sorted(members, key=lambda one: one.order), worth, by_hand)
+    everybody.sort(key=lambda one: one.order)
+    members = [one for one in everybody if one.student not in excused]
+    return Roster(members, worth, by_hand, [one for one in everybody if one.student in excused])
 
 
 def enrolled(runs: NbgraderCourse) -> set[str]:

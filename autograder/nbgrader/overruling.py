@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nbgrader.api import MissingEntry
 
 from ..errors import UsageError
+from ..grading.store import Store
 from ..report.outcome_text import points as shown
 from .standings import standings
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def mark_of(runs: NbgraderCourse, assignment: course.Assignment, exercise: str, student: str) -> Mark | None:
     """What the gradebook has of a student's exercise; None if it has no graded hand-in of theirs."""
     with runs.gradebook() as gradebook:
-        found = standings(gradebook, assignment, student).get(student)
+        found = standings(gradebook, Store(runs.root), assignment, student).get(student)
     return found.of_exercise(exercise) if found else None
 
 

@@ -13,6 +13,7 @@ Without the patches (nbgrader 0.9.6):
 - `nbgrader export` has an option for another plug-in, but a course with an older configuration does not set it: a name
   that is a formula would act as one in the table.
 - A configuration that lets hidden checks out, or unpacks without limits, is carried out (`options.py`).
+- A student who is excused from an assignment has a late penalty in it.
 - Formgrader makes its pages with an exporter of its own, which no configuration of preprocessors reaches, and which
   shows raw cells and names as if they were HTML.
 """
@@ -56,6 +57,7 @@ from . import (
     exporting,
     for_students,
     formgrader_patch,
+    lateness,
     options,
     preprocessors,
     private_names,
@@ -93,6 +95,7 @@ def apply() -> None:
     ZipCollectApp.init_plugins = init_plugins
     SaveCells._create_notebook = changing.create_notebook
     api.get_alembic_version = alembic_version
+    setattr(api.SubmittedAssignment, "total_seconds_late", property(lateness.seconds_late))  # noqa: B010  # has no setter
     swapping.apply()
     base.BaseConverter.init_assignment = copy_files
     base.BaseConverter._format_source = format_source

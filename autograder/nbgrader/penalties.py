@@ -8,6 +8,7 @@ import nbformat
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties
 
+from ..grading.store import Store
 from .standings import standings
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def settle(runs: NbgraderCourse, assignment: course.Assignment, student: str | N
     if AssignLatePenalties not in converter.autograde_preprocessors or not _may_cost(converter):
         return
     with runs.gradebook() as gradebook:
-        found = standings(gradebook, assignment, student)
+        found = standings(gradebook, Store(runs.root), assignment, student)
     for student, standing in found.items():
         if standing.penalty or standing.late:
             assign(converter, runs.directory.db_url, assignment.name, student)

@@ -14,6 +14,7 @@ from importlib import metadata
 FOLDERS = ("self", "assignment_id", "student_id")
 NAMES: Mapping[str, tuple[str, ...] | None] = {  # a function's parameters; None for what is no function
     "nbgrader.api:get_alembic_version": (),
+    "nbgrader.api:SubmittedAssignment.total_seconds_late": None,
     "nbgrader.apps.zipcollectapp:ZipCollectApp.init_plugins": ("self",),
     "nbgrader.converters.autograde:Autograde.init_notebooks": ("self",),
     "nbgrader.converters.base:BaseConverter._format_dest": (*FOLDERS, "escape"),

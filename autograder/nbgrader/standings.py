@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from ..grading.store import Store
 
 
-def standings(gradebook: Gradebook, assignment: course.Assignment, student: str | None = None) -> dict[str, Standing]:
+def standings(
+    gradebook: Gradebook, results: Store, assignment: course.Assignment, student: str | None = None
+) -> dict[str, Standing]:
     """{student: Standing} of everybody who has a submission in the gradebook, or of one student alone.
 
     The marks are in the order of the assignment's cells. No transaction stays open. Raises SQLAlchemy's errors.
@@ -45,12 +47,14 @@ def standings(gradebook: Gradebook, assignment: course.Assignment, student: str 
     finally:
         gradebook.db.rollback()
     order = {cell.grade_id: number for number, cell in enumerate(assignment.cells)}
+    excused = results.excused(assignment.name)
     return {
         s.student_id: Standing(
             tuple(sorted(marks[id], key=lambda mark: order.get(mark.cell, len(order)))),
             s.timestamp,
             due_with(s.duedate, s.extension),
             s.penalty or 0.0,
+            s.student_id in excused,
         )
         for id, s in submissions.items()
     }

@@ -178,6 +178,7 @@ class Headline:
             "levels": [(level, self.levels[level]) for level in LEVELS if level != FULL and self.levels[level]],
             "bars": tenths(scores, self.roster.max_score),
             "missing": self.roster.missing,
+            "excused": self.roster.excused,
             "waiting": sorted(waiting.items(), key=lambda one: (-one[1], one[0])),
             "waits": sum(waiting.values()),
             "late": [(one, gradebook_marks.duration(one.late)) for one in handed_in if one.late],

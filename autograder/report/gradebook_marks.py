@@ -62,13 +62,14 @@ class Standing:
     """What the gradebook holds for a student's submission of an assignment.
 
     `handed_in` and `due` are in UTC, or None if unknown; `due` has the student's extension in it. `penalty` is what is
-    taken off for being late.
+    taken off for being late. `is_excused`: it does not count for the student.
     """
 
     marks: tuple[Mark, ...]
     handed_in: datetime | None = None
     due: datetime | None = None
     penalty: float = 0.0
+    is_excused: bool = False
 
     def of_cell(self, cell: str) -> Mark | None:
         return next((mark for mark in self.marks if mark.cell == cell), None)
@@ -106,8 +107,8 @@ class Standing:
 
     @property
     def late(self) -> timedelta:
-        """How late it was handed in; zero if it was in time."""
-        if self.handed_in is None or self.due is None:
+        """How late it was handed in; zero if it was in time, or does not count."""
+        if self.handed_in is None or self.due is None or self.is_excused:
             return timedelta()
         return max(timedelta(), self.handed_in - self.due)
 
@@ -184,11 +185,15 @@ class Member:
 
 @dataclass(frozen=True)
 class Roster:
-    """The class, sorted by name; `max_score` is what the assignment is worth, `by_hand` its cells graded by hand."""
+    """The class, sorted by name; `max_score` is what the assignment is worth, `by_hand` its cells graded by hand.
+
+    Those for whom it does not count are not among the `members`, but `excused`.
+    """
 
     members: list[Member]
     max_score: float
     by_hand: list[str] = field(default_factory=list)
+    excused: list[Member] = field(default_factory=list)
 
     @property
     def handed_in(self) -> list[Member]:
@@ -269,12 +274,18 @@ def again_sentence(standings: Mapping[str, Standing]) -> str:
 
 def totals_sentence(standings: Mapping[str, Standing]) -> str:
     """The class's totals in one sentence: the mean of what is graded so far; "" without a class."""
-    if not standings:
+    each = [one for one in standings.values() if not one.is_excused]
+    if not each:
         return ""
-    each = list(standings.values())
     mean, most = (sum(values) / len(each) for values in ([s.score for s in each], [s.so_far for s in each]))
     so_far = " so far" if any(mark.ungraded for s in each for mark in s.marks) else ""
     many = f"{len(each)} student{'' if len(each) == 1 else 's'}"
     return (
         f"{many} in the gradebook, with {points(round(mean, 1))} of {points(round(most, 1))} points{so_far} on average."
+        f"{excused_sentence(len(standings) - len(each))}"
     )
+
+
+def excused_sentence(many: int) -> str:
+    """How many are left out of a mean, as a sentence that follows one; "" if nobody is."""
+    return f" {many} {'is' if many == 1 else 'are'} excused, and left out." if many else ""

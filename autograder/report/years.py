@@ -171,7 +171,10 @@ def write(root: Path, last: Path, assignment: course.Assignment) -> Path:
         raise UsageError(f"{last} is this course itself: give the folder of last year's.")
     years = []
     for place in (last, root):
-        many, found = tallied(Store(place).each(assignment.name, named=False))
+        results = Store(place)
+        excused = results.excused(assignment.name)
+        verdicts = results.each(assignment.name, named=False)
+        many, found = tallied((student, verdict) for student, verdict in verdicts if student not in excused)
         if not many:
             raise NothingGraded(_why_nothing(place, assignment.name))
         years.append((many, found))

@@ -290,6 +290,37 @@ def test_points_that_may_not_be_told_stay_here(points, platform):
     assert points.rows() == [] and points.deliveries.send() == 0
 
 
+def test_points_are_withdrawn_from_who_is_excused_and_given_again(points, platform):
+    """As the standard has it: a score without points clears the one that is there."""
+    name = "02_queries_keys_values"
+    points.deliveries.settle({name: {"ada": "ill"}})
+    assert points.rows() == []  # nothing was sent that could be withdrawn
+    points.give(17.5)
+    points.give(3.0, "03_causal_attention")
+    points.deliveries.settle({name: {"bob": "ill"}})
+    assert points.deliveries.send() == 2 and len(points.rows()) == 2
+    points.deliveries.settle({name: {"ada": "ill"}})
+    points.deliveries.settle({name: {"ada": "ill"}})  # once
+    assert points.deliveries.send() == 1 and len(points.rows()) == 3
+    _, score = platform.scores[-1]
+    assert not {"scoreGiven", "scoreMaximum"} & score.keys()
+    assert (score["userId"], score["gradingProgress"]) == ("u-ada", "NotReady")
+    points.deliveries.settle({name: {}})
+    assert points.deliveries.send() == 1 and platform.scores[-1][1]["scoreGiven"] == 17.5
+    points.deliveries.settle({name: {}})
+    assert points.deliveries.send() == 0
+
+
+def test_points_that_no_platform_has_taken_are_not_sent_to_who_is_excused(points, platform):
+    platform.trouble = 503
+    points.give(17.5)
+    points.deliveries.send()
+    points.deliveries.settle({"02_queries_keys_values": {"ada": "ill"}})
+    platform.trouble = 0
+    points.deliveries.send()
+    assert [score.get("scoreGiven") for _, score in platform.scores] == [None]
+
+
 def test_a_platform_in_trouble_gets_them_later_and_only_the_newest(points, platform):
     platform.trouble = 503
     points.give(1.0)

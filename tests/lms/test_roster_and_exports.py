@@ -847,10 +847,10 @@ def test_the_table_has_a_column_for_what_was_measured_and_leaves_it_empty_where_
         who: found and Verdict("", [Outcome("MyModel", 10.0, 10.0, "graded", measured=found)], seed=1)
         for who, found in measured.items()
     }
-    results = SimpleNamespace(latest_of=lambda name, student: (verdicts[student], None))
+    results = SimpleNamespace(latest_of=lambda name, student: (verdicts[student], None), excused=lambda name: {})
 
     book = MagicMock()
-    monkeypatch.setattr(exports.exporting, "row", lambda book, about, student: exports.exporting.COLUMNS)
+    monkeypatch.setattr(exports.exporting, "row", lambda book, about, student, is_excused: exports.exporting.COLUMNS)
     students = [SimpleNamespace(id=who) for who in measured]
     text = exports.nbgrader_table(SimpleNamespace(gradebook=book), SimpleNamespace(name="12"), students, results)
     header, *rows = csv.reader(io.StringIO(text))

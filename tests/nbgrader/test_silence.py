@@ -301,8 +301,8 @@ def test_a_standing_says_what_waits_what_is_by_hand_extra_and_late(place, kit):
     code, out, _ = kit("grade", "01", "--student", "dora")
     assert code == 0 and "4.5 of 5 so far, 2 days 2 hours late" in out
     with NbgraderCourse(place).gradebook() as gradebook:
-        found = standings(gradebook, course.find_assignment("01", place))
-        assert standings(gradebook, course.find_assignment("01", place), "ada") == {"ada": found["ada"]}
+        found = standings(gradebook, Store(place), course.find_assignment("01", place))
+        assert standings(gradebook, Store(place), course.find_assignment("01", place), "ada") == {"ada": found["ada"]}
     ada, dora = found["ada"], found["dora"]
     assert ada.total() == "4.5 of 5 so far" and found["bela"].total() == "5 / 9" and ada.extra == 0.5
     assert [mark.cell for mark in ada.waiting] == ["why"] and not found["bela"].waiting

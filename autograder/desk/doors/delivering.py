@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import SQLAlchemyError
 
 from ... import course
+from ...grading.store import Store
 from ...report import lesson
 from .. import answers, counting
 from ..logs import Log
@@ -56,13 +57,15 @@ def deliveries(desk: Desk, opened: Opened) -> Deliveries:
 
 
 def points_that_count(desk: Desk, owner: str, assignment: str) -> Counted | None:
-    """The attempt that counts now; None if there is none, if it is graded once more, or if its student may not be told
-    the points yet.
+    """The attempt that counts now; None if there is none, if it is graded once more, if its student may not be told
+    the points yet, or is excused.
     """
     about = course.assignments(desk.root).get(assignment)
     if about is None:
         return None
     student = owner.removeprefix("student:")
+    if student in Store(desk.root).excused(assignment):
+        return None
     attempts = desk.record.attempts(owner, assignment, whole=True)
     attempt = counting.counted(attempts, desk.settings(assignment).counts, desk.book.due(assignment, student))
     if attempt is None or attempt.state != DONE or attempt.again or attempt.score is None or attempt.max_score is None:
@@ -77,6 +80,8 @@ def look(desk: Desk, deliveries: Deliveries, since: float) -> float:
     ended = desk.record.attempts(states=(DONE,), whole=True, since=since)
     for student, owner, assignment in {(one.student, one.owner, one.assignment) for one in ended if one.student}:
         deliveries.note(student, owner, assignment)
+    results = Store(desk.root)
+    deliveries.settle({assignment: results.excused(assignment) for assignment in desk.book.assignments()})
     deliveries.send()
     latest = max((one.ended.timestamp() for one in ended if one.ended), default=since + OVERLAP)
     return max(since, latest - OVERLAP)

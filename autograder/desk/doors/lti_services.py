@@ -1,14 +1,15 @@
 """What a platform does for the desk by LTI 1.3: it says who is in the course, and takes points back.
 
 A delivery is a row of the record: it is noted when the attempt that counts has other points than the one before, and
-tried until the platform takes it or a newer one replaces it.
+tried until the platform takes it or a newer one replaces it. Where the assignment does not count for the student any
+more, it withdraws the points: in the standard, a score without `scoreGiven` clears the one that is there.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,13 +17,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import sqlalchemy as sa
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from ...intake.tables import Table
 from ...verdict import printable
 from ..deliveries import TRIES
 from ..logs import Log, one_line
-from ..record import Attempt, Record
+from ..record import Attempt, Record, of_student
 from ..tables import DELIVERY, LTI, PERSON
 from ..visitors import Refused, Visitor
 from .http import Down
@@ -210,7 +211,6 @@ class Deliveries:
         if not student or (counted := self.counted(owner, assignment)) is None:
             return
         mine = (PERSON.c.door == "lti") & (PERSON.c.student == student)
-        now = time.time()
         with self.record.writing() as connection:
             people = connection.execute(
                 select(PERSON.c.id).join(LTI, LTI.c.person == PERSON.c.id).where(mine)
@@ -218,23 +218,34 @@ class Deliveries:
             for person in people.all():
                 of_this = (DELIVERY.c.person == person) & (DELIVERY.c.assignment == assignment)
                 last = connection.execute(select(DELIVERY).where(of_this).order_by(DELIVERY.c.id.desc())).first()
-                said = (counted.points, counted.max_points, counted.is_all)
-                if last is not None and (last.points, last.max_points, last.is_all) == said:
+                said = (counted.points, counted.max_points, counted.is_all, False)
+                if last is not None and (last.points, last.max_points, last.is_all, last.withdrawn) == said:
                     continue
-                replaced = sa.update(DELIVERY).where(of_this, DELIVERY.c.done.is_(None))
-                connection.execute(replaced.values(done=now, problem="replaced by newer points"))
-                connection.execute(
-                    sa.insert(DELIVERY).values(
-                        person=person,
-                        attempt=counted.attempt.id,
-                        assignment=assignment,
-                        points=counted.points,
-                        max_points=counted.max_points,
-                        is_all=counted.is_all,
-                        tries=0,
-                        next=now,
-                    )
-                )
+                values = dict(zip(("points", "max_points", "is_all", "withdrawn"), said, strict=True))
+                values |= {"person": person, "assignment": assignment, "attempt": counted.attempt.id}
+                _replace(connection, of_this, values)
+
+    def settle(self, excused: Mapping[str, Collection[str]]) -> None:
+        """Note that points are withdrawn from who is `excused`, by assignment, and given again to who no longer is."""
+        students = {student for them in excused.values() for student in them}
+        newest = select(func.max(DELIVERY.c.id)).group_by(DELIVERY.c.person, DELIVERY.c.assignment)
+        query = select(DELIVERY, PERSON.c.student).join(PERSON, PERSON.c.id == DELIVERY.c.person)
+        query = query.where(DELIVERY.c.id.in_(newest), DELIVERY.c.withdrawn | PERSON.c.student.in_(students))
+        with self.record.reading() as connection:
+            rows = connection.execute(query).all()
+        for row in rows:
+            is_excused = row.student in excused.get(row.assignment, ())
+            if is_excused and not row.withdrawn:
+                self._withdraw(row)
+            elif row.withdrawn and not is_excused:
+                self.note(row.student, of_student(row.student), row.assignment)
+
+    def _withdraw(self, row: Any) -> None:
+        """Note that the platform is to drop the points of a delivery."""
+        of_this = (DELIVERY.c.person == row.person) & (DELIVERY.c.assignment == row.assignment)
+        kept = "person", "assignment", "attempt", "points", "max_points", "is_all"
+        with self.record.writing() as connection:
+            _replace(connection, of_this, {**{name: getattr(row, name) for name in kept}, "withdrawn": True})
 
     def send(self) -> int:
         """Send what is due; returns how many deliveries were taken. Several desks may do this at once."""
@@ -304,6 +315,14 @@ class Deliveries:
         return _column_in(calls.post(lineitems, scope, made, OF_COLUMN, OF_COLUMN).json())
 
 
+def _replace(connection: sa.Connection, of_this: Any, values: Mapping[str, Any]) -> None:
+    """Note a delivery in place of those before it that no platform has taken."""
+    now = time.time()
+    replaced = sa.update(DELIVERY).where(of_this, DELIVERY.c.done.is_(None))
+    connection.execute(replaced.values(done=now, problem="replaced by newer points"))
+    connection.execute(sa.insert(DELIVERY).values(**values, tries=0, next=now))
+
+
 def _column_in(said: Any) -> str:
     if not (address := _address(said, "id")):
         raise NotDone("the platform does not say where its column is")
@@ -317,12 +336,13 @@ def _scores(column: str) -> str:
 
 
 def _score(row: Any, sub: str) -> dict[str, Any]:
-    """A delivery as the standard has it."""
+    """A delivery as the standard has it; without points, where it withdraws them."""
+    graded = "FullyGraded" if row.is_all else "PendingManual"
+    points = {} if row.withdrawn else {"scoreGiven": row.points, "scoreMaximum": row.max_points}
     return {
-        "scoreGiven": row.points,
-        "scoreMaximum": row.max_points,
+        **points,
         "activityProgress": "Submitted",
-        "gradingProgress": "FullyGraded" if row.is_all else "PendingManual",
+        "gradingProgress": "NotReady" if row.withdrawn else graded,
         "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "userId": sub,
     }
