@@ -16,7 +16,7 @@ from ..submission.read import read_notebook
 from ..submission.restore import restore
 from ..verdict import STOPPED, Verdict
 from . import disclosure
-from .deadlines import deadline_of
+from .deadlines import deadlines_of
 from .disclosure import Told
 from .record import DONE, Attempt, owner_of
 from .settings import RECEIVED
@@ -132,7 +132,8 @@ def note(desk: Desk, attempt: Attempt) -> str:
         return STOPPED_ONCE
     if any(one["status"] in STOPPED for one in attempt.told or ()):
         return STOPPED_TWICE
-    return EXCUSED if attempt.student in Store(desk.root).excused(attempt.assignment) else ""
+    deadline = deadlines_of(desk, attempt.student).of(attempt.assignment)
+    return EXCUSED if deadline.is_excused else deadline.said_of(attempt)
 
 
 def written(assignment: course.Assignment, blank: Collection[str] = ()) -> list[str]:
@@ -177,19 +178,20 @@ class Progress:
     again: float | None
     tells: str
     is_over: bool
+    late_days: str
     next: str
 
 
 def progress(desk: Desk, visitor: Visitor, only: str | None = None) -> list[Progress]:
     """How far a visitor is with each assignment, or with one. It costs as much for a thousand attempts as for one."""
-    owner = owner_of(visitor)
+    owner, deadlines, now = owner_of(visitor), deadlines_of(desk, visitor.student), datetime.now(UTC)
     counts, all_best = desk.record.counts(owner), desk.record.best(owner)
     found = []
     for name, about in course.assignments().items():
         if name not in desk.book.assignments() or only not in (None, name):
             continue
         settings = desk.settings(name)
-        deadline = deadline_of(desk, name, visitor.student, settings)
+        deadline = deadlines.of(name)
         best, (attempts, waiting) = all_best.get(name, {}), counts.get(name, (0, 0))
         left, again = desk.record.left(owner, name, settings.at_once, settings.every * 60.0)
         open_ = [e.name for e in about.exercises if best.get(e.name) != e.points]
@@ -208,6 +210,7 @@ def progress(desk: Desk, visitor: Visitor, only: str | None = None) -> list[Prog
                 again=again,
                 tells=settings.tell,
                 is_over=deadline.is_over,
+                late_days=deadline.sentence(now),
                 next=open_[0] if open_ else "",
             )
         )
@@ -235,6 +238,7 @@ def me(desk: Desk, visitor: Visitor) -> dict[str, Any]:
                 "answers_left": one.left,
                 "again": one.again,
                 "is_over": one.is_over,
+                "late_days": one.late_days,
                 "next": one.next,
             }
             for one in progress(desk, visitor)

@@ -15,6 +15,7 @@ from ..report import lesson
 from . import attempt_view, bodies, exercise_view, handing, overview, pages, timeline
 from .addresses import Addresses
 from .app import check_post, desk_of, token_of, visitor_of
+from .deadlines import deadlines_of
 from .overview import FATES, WHOLE
 from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
 
@@ -111,8 +112,7 @@ def student(about: About, asked: Query, problem: str = "") -> str:
         is_last=start == 0,
         many=len(steps),
         problem=problem,
-        due=desk.book.due(assignment.name, row.student),
-        class_due=desk.book.assignments().get(assignment.name),
+        deadline=deadlines_of(desk, row.student).of(assignment.name),
         excuse=Store(desk.root).excused(assignment.name).get(row.student),
     )
 

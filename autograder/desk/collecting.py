@@ -6,8 +6,10 @@ the desk said, without grading anything again.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,13 +28,14 @@ from ..lms import handins
 from ..lms import roster as rosters
 from ..lms.handins import Collected, Taken, shown
 from ..nbgrader.runs import NbgraderCourse
-from ..nbgrader.standings import Due, due_dates
 from ..submission import files, read
 from ..submission.times import time_of
 from . import counting
 from .command import database_of
+from .deadlines import Deadlines
+from .gradebook_reader import GradebookReader
 from .record import DONE, Attempt, Record
-from .settings import BEST, LATEST, settings_of
+from .settings import BEST, LATEST, Settings, settings_of
 from .tables import PERSON
 
 DESK = "desk"  # in the note of a hand-in that came from here: the attempt
@@ -44,27 +47,31 @@ def from_desk(
 ) -> int:
     """Take the attempts that count from the desk's records, as its settings say. Returns the exit code."""
     runs = NbgraderCourse(root)
-    counts = settings_of(runs.config, assignment.name).counts
+    settings = functools.cache(functools.partial(settings_of, runs.config))
     record = Record(database_of(root, runs.directory.db_url, SimpleNamespace(database=database, me=False)))
     try:
-        return collect(root, assignment, record, counts, device, forget)
+        return collect(root, assignment, record, settings, device, forget)
     finally:
         record.close()
 
 
 def collect(
-    root: Path, assignment: Assignment, record: Record, counts: str, device: str, forget: Collection[str] = ()
+    root: Path,
+    assignment: Assignment,
+    record: Record,
+    settings: Callable[[str], Settings],
+    device: str,
+    forget: Collection[str] = (),
 ) -> int:
-    """Take the attempts that count, one of settings.COUNTING says which, and say what came of it.
+    """Take the attempts that count, as the `settings` of assignments say, and say what came of it.
 
     `forget` holds students whose account is another one than before. Returns the exit code.
     """
     results, runs = Store(root), NbgraderCourse(root)
     with locked(root, assignment.name):
         collector = Collector(root, assignment, record, results, device, forget)
-        with runs.gradebook() as gradebook:
-            due = due_dates(gradebook, results, assignment)
-        collector.collect(counts, due)
+        with contextlib.closing(GradebookReader(root, runs.directory.db_url)) as book:
+            collector.collect(settings(assignment.name).counts, functools.partial(_due, root, record, book, settings))
     students = rosters.read(runs, results)
     missing = rosters.without_hand_in(students, run.students(root, assignment.name), results, assignment)
     notes = results.handed_in(assignment.name)
@@ -75,6 +82,20 @@ def collect(
     for problem in dict.fromkeys(told.problems):
         print(f"autograder: {shown(problem, 2_000)}", file=sys.stderr)
     return 1 if told.problems else 0
+
+
+def _due(
+    root: Path,
+    record: Record,
+    book: GradebookReader,
+    settings: Callable[[str], Settings],
+    assignment: str,
+    student: str,
+) -> datetime | None:
+    """Until when a student's hand-in that counts is in time: with an extension, and the late days that it spends."""
+    if assignment not in book.assignments():
+        return None
+    return Deadlines(root, record, book, settings, student).of(assignment).counts_until
 
 
 class Collector:
@@ -96,8 +117,11 @@ class Collector:
         self.people = _people(record)
         self.noted = Noted(results.all_handed_in(), assignment.name, forget)
 
-    def collect(self, counts: str, due: Due) -> None:
-        """Write the attempts that count into `submitted/`, and what is known of them into the store."""
+    def collect(self, counts: str, due: Callable[[str, str], datetime | None]) -> None:
+        """Write the attempts that count into `submitted/`, and what is known of them into the store.
+
+        `due` says until when a hand-in of a student is in time, for an assignment.
+        """
         by_student: dict[str, list[Attempt]] = {}
         strangers = set[str]()
         for attempt in self.record.attempts(assignment=self.assignment.name):
@@ -114,16 +138,17 @@ class Collector:
             if student in dropped:
                 self.told.remarks.append(f"{shown(student)}: dropped, so nothing is taken")
                 continue
-            chosen = counting.counted(theirs, counts, due.of(student))
+            until = due(self.assignment.name, student)
+            chosen = counting.counted(theirs, counts, until)
             if chosen is None:
-                self._say_why_none(student, theirs, due.of(student))
+                self._say_why_none(student, theirs, until)
                 continue
             if counts == BEST and any(one.state != DONE and one.exercise is None for one in theirs):
                 self.told.problems.append(f"{shown(student)}: an attempt is not graded yet, which may be better")
             if not self._take(student, chosen, due.of(student), notes.get(student, {})):
                 continue
             self._keep_result(student, chosen)
-            late = counting.is_late(chosen, due.of(student))
+            late = counting.is_late(chosen, until)
             if late:
                 self.told.late.append(student)
             notes[student] = self._note(chosen, late)

@@ -15,6 +15,7 @@ from sqlalchemy import make_url
 
 from .. import course
 from ..errors import UsageError
+from ..grading import late_days
 from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
@@ -133,7 +134,7 @@ def opened(runs: NbgraderCourse, options: Any, device: str) -> Iterator[Desk]:
     root = Path(runs.root)
     points, scoring = options_of.points_wanted(runs.config), options_of.scoring(runs.config)
     settings: Callable[[str], Any] = functools.cache(functools.partial(settings_of, runs.config))
-    settings("")  # raises now if something is wrong
+    settings(""), late_days.of_course(root)  # raise now if something is wrong
     gradebook = runs.directory.db_url
     with contextlib.ExitStack() as stack:
         record = Record(database_of(root, gradebook, options))

@@ -1,38 +1,150 @@
-"""Until when a student may hand in an assignment at the desk, and what else the student is told of it."""
+"""Until when a student may hand in an assignment at the desk, what late days that costs, and what is said of it."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..grading import late_days
+from ..grading.late_days import HandIn, LateDays
 from ..grading.store import Store
+from ..report.gradebook_marks import due_with
+from .record import DONE, Attempt, Record, of_student
+from .settings import BEST, LAST, Settings
 
 if TYPE_CHECKING:
     from .desk import Desk
-    from .settings import Settings
+    from .gradebook_reader import GradebookReader
 
 
 @dataclass(frozen=True)
 class Deadline:
     """When an assignment is due for the class and for one student, and when it closes: None is never.
 
-    `is_excused`: it does not count for the student, who may hand it in for feedback at any time.
+    `is_excused`: it does not count for the student, who may hand it in for feedback at any time. Of late days, so many
+    are `spent` by the hand-in that counts, so many are `left` in the course, and so many days late may the next be
+    (`reach`).
     """
 
     of_class: datetime | None
     due: datetime | None
     closes: datetime | None
-    is_excused: bool
+    is_excused: bool = False
+    rules: LateDays = LateDays()
+    spent: int = 0
+    left: int = 0
+    reach: int = 0
 
     @property
     def is_over(self) -> bool:
         """Whether nothing is taken in any more."""
         return self.closes is not None and datetime.now(UTC) > self.closes
 
+    @property
+    def counts_until(self) -> datetime | None:
+        """Until when the hand-in that counts is in time: with the late days that it spends."""
+        return due_with(self.due, timedelta(days=self.spent))
 
-def deadline_of(desk: Desk, assignment: str, student: str, settings: Settings) -> Deadline:
-    """The Deadline of a student ("" is who is none) for an assignment that the gradebook has."""
-    due, is_excused = desk.book.due(assignment, student), student in Store(desk.root).excused(assignment)
-    closes = None if settings.takes_late or is_excused else due
-    return Deadline(desk.book.assignments()[assignment], due, closes, is_excused)
+    @property
+    def has_late_days(self) -> bool:
+        """Whether late days are to be told of."""
+        return bool(self.rules.budget) and self.due is not None and not self.is_excused
+
+    def days_late(self, at: datetime) -> int:
+        """How many days late a hand-in is."""
+        return late_days.days_late(at, self.due)
+
+    def said_of(self, attempt: Attempt) -> str:
+        """What an attempt on a whole notebook costs, in a sentence; "" if nothing."""
+        days = self.days_late(attempt.arrived) if self.has_late_days and attempt.exercise is None else 0
+        if not days:
+            return ""
+        if days == self.spent:
+            return f"It came late, and uses {_days(days)}, if it counts: {_are_left(self.left)}."
+        return "" if days < self.spent else f"It came {_days(days, 'day')} late: your late days do not cover that."
+
+    def sentence(self, now: datetime) -> str:
+        """What late days a student has, and what a hand-in now would cost; "" where there are none."""
+        if not self.has_late_days:
+            return ""
+        days = self.days_late(now)
+        told = [f"{self.left} of your {_days(self.rules.budget)} {'is' if self.left == 1 else 'are'} left."]
+        if self.spent:
+            told.append(f"Your hand-in here uses {_days(self.spent)}.")
+        if not days:
+            each = "day" if self.reach == 1 else "days"
+            told.append(f"You can hand in up to {self.reach} {each} late with them." if self.reach else "")
+        elif days <= self.reach:
+            told.append(f"A hand-in now uses {days} here, if it counts.")
+        else:
+            told.append("They do not cover a hand-in now.")
+        return " ".join(filter(None, told))
+
+
+def _days(many: int, kind: str = "late day") -> str:
+    return f"{many} {kind}{'' if many == 1 else 's'}"
+
+
+def _are_left(many: int) -> str:
+    return f"{many} {'is' if many == 1 else 'are'} left"
+
+
+class Deadlines:
+    """The deadlines of one student ("" is who is none). `settings` are those of an assignment.
+
+    Raises CourseError and SQLAlchemy's errors.
+    """
+
+    def __init__(
+        self, root: Path, record: Record, book: GradebookReader, settings: Callable[[str], Settings], student: str
+    ) -> None:
+        self.record, self.book, self.settings, self.student = record, book, settings, student
+        self.results = Store(root)
+        self.rules = late_days.of_course(root) if student else LateDays()
+        self._due = functools.cache(functools.partial(self.book.due, student=student))
+
+    def of(self, assignment: str) -> Deadline:
+        """The Deadline for an assignment that the gradebook has."""
+        due, settings = self._due(assignment), self.settings(assignment)
+        is_excused, spent = self._is_excused(assignment), self._spent
+        reach = self.rules.reach(spent, assignment)
+        closes = None if settings.takes_late or is_excused else due_with(due, timedelta(days=reach))
+        left = max(0, self.rules.budget - sum(spent.values()))
+        of_class, here = self.book.assignments()[assignment], spent.get(assignment, 0)
+        return Deadline(of_class, due, closes, is_excused, self.rules, here, left, reach)
+
+    def _is_excused(self, assignment: str) -> bool:
+        return self.student in self.results.excused(assignment)
+
+    @functools.cached_property
+    def _spent(self) -> dict[str, int]:
+        """The late days that the student's hand-ins spend, by assignment."""
+        if not self.rules.budget:
+            return {}
+        there = self.book.assignments()
+        excused = [name for name in there if self._is_excused(name)]
+        return late_days.spent([*self._hand_ins()], lambda name: self._due(name), self.rules, excused)
+
+    def _hand_ins(self) -> Iterator[HandIn]:
+        """What the student has handed in: at the desk, and by other ways, of which the gradebook has the last."""
+        there, arrived = self.book.assignments(), set[tuple[str, datetime]]()
+        attempts = self.record.attempts(of_student(self.student), whole=True)
+        for number, one in enumerate(one for one in attempts if one.assignment in there):
+            counts = self.settings(one.assignment).counts
+            arrived.add((one.assignment, one.arrived.replace(microsecond=0)))
+            if counts != BEST:
+                yield HandIn(one.assignment, one.arrived, number, is_forced=counts != LAST)
+            elif one.state == DONE and one.score is not None:
+                yield HandIn(one.assignment, one.arrived, one.score)
+        for name, at in self.book.hand_ins(self.student).items():
+            if name in there and (name, at) not in arrived:
+                yield HandIn(name, at, is_forced=True)
+
+
+def deadlines_of(desk: Desk, student: str) -> Deadlines:
+    """The Deadlines of a student of a desk's course."""
+    return Deadlines(desk.root, desk.record, desk.book, desk.settings, student)

@@ -84,6 +84,19 @@ class GradebookReader:
             extension = connection.execute(query).scalar()
         return due_with(due, extension or Store(self.root).extensions(assignment).get(student))
 
+    def hand_ins(self, student: str) -> dict[str, datetime]:
+        """When what the gradebook has of a student was handed in (UTC), by assignment."""
+        if not self.is_there:
+            return {}
+        assigned: Any = Assignment
+        query = (
+            select(assigned.name, SubmittedAssignment.timestamp)
+            .join(Assignment, assigned.id == SubmittedAssignment.assignment_id)
+            .where(SubmittedAssignment.student_id == student, SubmittedAssignment.timestamp.is_not(None))
+        )
+        with self.engine.connect() as connection:
+            return {name: moment.replace(tzinfo=UTC, microsecond=0) for name, moment in connection.execute(query)}
+
     def students(self) -> dict[str, Person]:
         """Those on the roster, by their id, without those who were dropped."""
         if self._students is None or self._students[0] < time.monotonic():

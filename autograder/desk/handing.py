@@ -12,7 +12,7 @@ from ..grading.store import Store
 from ..submission import read
 from ..submission.assignments import is_of_another
 from .answers import moment
-from .deadlines import deadline_of
+from .deadlines import deadlines_of
 from .record import FLOOD, ROOM, Attempt, Bucket, Rules, TooMany, owner_of
 from .settings import ALL, ROSTER, Settings
 from .visitors import INSTRUCTOR, Refused, Visitor
@@ -45,7 +45,7 @@ def receive(desk: Desk, visitor: Visitor, assignment: str, exercise: str | None,
     if exercise is not None and exercise not in {e.name for e in found.exercises}:
         known = ", ".join(e.name for e in found.exercises)
         raise Refused(f"{found.name} has no exercise {exercise[:80]!a}: it has {known}.", 404)
-    deadline = deadline_of(desk, found.name, visitor.student, settings)
+    deadline = deadlines_of(desk, visitor.student).of(found.name)
     if deadline.closes and deadline.is_over and visitor.role != INSTRUCTOR:
         raise Refused(f"{found.name} was due on {moment(deadline.closes)}: nothing is taken in after that.", 403)
     require_room(desk, visitor)

@@ -39,6 +39,7 @@ from ..intake.tables import is_canvas_student
 from ..intake.unpacking import is_archive
 from ..intake.worksheet import COLUMNS, Worksheet
 from ..nbgrader import exporting
+from ..nbgrader.deadlines import Deadlines
 from ..nbgrader.standings import standings
 from ..report import outcome_text, results_json
 from ..submission import read
@@ -68,6 +69,7 @@ CANVAS_NAMES = ("Student", "LastName", "FirstName")
 CANVAS_KEYS = ("ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account", "Section")
 POINTS = "Points Possible"
 EXCUSED = "EX"  # in Canvas's gradebook
+LATE_DAYS = "late days"  # a column
 PLAIN_NUMBER = re.compile(r"[0-9]+(?:[.,](?![0-9]{3}$)[0-9]+)?")  # 1,000 may be a thousand, or one
 
 
@@ -155,13 +157,16 @@ class Settings:
 
 
 def nbgrader_table(runs: NbgraderCourse, assignment: Assignment, roster: Roster, results: Store) -> str:
-    """nbgrader's own table, for one assignment; behind it columns for what was measured of answers, and waived."""
+    """nbgrader's own table, for one assignment; behind it columns for what was measured or is waived, and late days."""
     with runs.gradebook() as gradebook:
         about = gradebook.find_assignment(assignment.name)
         excused = results.excused(assignment.name)
         rows = [exporting.row(gradebook, about, gradebook.find_student(s.id), s.id in excused) for s in roster]
+        deadlines = Deadlines(gradebook.db, results, assignment.name)
+        spent = [deadlines.spent(s.id) for s in roster]
     latest = [None if s.id in excused else results.latest_of(assignment.name, s.id)[0] for s in roster]
     found = [{**measured_of(verdict), **waived_of(verdict)} for verdict in latest]
+    found = [one | ({LATE_DAYS: days} if days else {}) for one, days in zip(found, spent, strict=True)]
     columns = sorted({column for one in found for column in one})
     rows = [(*row, *(one.get(column) for column in columns)) for row, one in zip(rows, found, strict=True)]
     return "".join(map(exporting.line, ((*exporting.COLUMNS, *columns), *rows)))

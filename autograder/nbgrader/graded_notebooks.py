@@ -22,7 +22,8 @@ from sqlalchemy import select
 
 from .. import course
 from ..grading.store import Store
-from ..report.gradebook_marks import GradedNotebook, Standing, due_with
+from ..report.gradebook_marks import GradedNotebook, Standing
+from .deadlines import Deadlines
 from .standings import mark_of
 
 if TYPE_CHECKING:
@@ -42,17 +43,19 @@ def graded_notebook(url: str, notebook: str, assignment: str, student: str) -> G
         if found is None:
             raise MissingEntry(f"The gradebook has no {notebook} of {student}")
         columns = Grade.max_score, Grade.auto_score, Grade.manual_score, Grade.extra_credit, Grade.needs_manual_grade
+        deadlines = Deadlines(db, Store(course.root()), assignment, student)
+        due, late_days = deadlines.due(student), deadlines.spent(student)
         grades = _rows(db, found, Grade, GRADED, *columns)
         comments = _rows(db, found, Comment, SOLUTIONS, Comment.manual_comment, Comment.auto_comment)
     about = course.assignments().get(assignment)
     exercises = {e.grade_id: e.name for e in about.exercises} if about else {}
     marks = {row.name: mark_of(row, exercises) for row in grades}
-    due = due_with(found.duedate, found.extension)
+    penalty = found.late_submission_penalty or 0.0
     is_excused = student in Store(course.root()).excused(assignment)
     return GradedNotebook(
         student,
         " ".join(part for part in (found.first_name, found.last_name) if part),
-        Standing(tuple(marks.values()), found.timestamp, due, found.late_submission_penalty or 0.0, is_excused),
+        Standing(tuple(marks.values()), found.timestamp, due, penalty, is_excused, late_days),
         {row.name: _comment(row) for row in comments if row.manual_comment or row.auto_comment},
     )
 
@@ -81,8 +84,6 @@ def _submission(notebook: str, assignment: str, student: str) -> Any:
             submitted.notebook_id,
             submitted.late_submission_penalty,
             SubmittedAssignment.timestamp,
-            SubmittedAssignment.extension,
-            assigned.duedate,
             Student.first_name,
             Student.last_name,
         )

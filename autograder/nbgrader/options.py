@@ -14,14 +14,14 @@ from traitlets.utils.importstring import import_item
 
 from .. import course
 from ..errors import CourseError
-from ..grading import credit, waivers
+from ..grading import credit, late_days, waivers
 from ..grading.course_faults import meant
 from ..verdict import CREDIT, CREDITS
 from . import points
 from .safe_markdown import FILTERS
 
 OURS = {  # options of this kit that are no class's
-    "Exercises": ("points", "credit", "waived"),
+    "Exercises": ("points", "credit", "waived", late_days.BUDGET, late_days.EACH),
     "Release": ("colab",),
     # desk/settings.py and desk/doors/ have their values
     "Desk": ("tell", "at_once", "every", "limit", "counts", "who", "assignments", "address", "hub", "lti"),
@@ -129,6 +129,7 @@ def faults(config: Config) -> Iterator[str]:
     yield from _of_points(points.configured(config))
     wrong = [*_of_credit(config.get("Exercises", {}).get("credit", CREDIT))]
     wrong += waivers.faults(config.get("Exercises", {}).get("waived", {}))
+    wrong += late_days.faults(config.get("Exercises", {}))
     yield from wrong or _unlike_the_text(config)
 
 
@@ -281,20 +282,25 @@ def _of_credit(given: object) -> Iterator[str]:
 
 
 def _unlike_the_text(config: Config) -> Iterator[str]:
-    """What else than the configuration its text says of scores: a student's check and Gradescope go by that alone."""
+    """What else than the configuration its text says of scores and late days: others than nbgrader go by that alone."""
     try:
-        read = waivers.scoring_of(course.root())
+        read, days = waivers.scoring_of(course.root()), late_days.of_course(course.root())
     except CourseError as problem:
         yield str(problem)
         return
-    made = scoring(config)
-    said = (credit.OPTION, made.credit, read.credit), (waivers.OPTION, made.waivers.waived, read.waivers.waived)
+    made, late = scoring(config), late_days.configured(config.get("Exercises", {}))
+    said = (
+        (credit.OPTION, made.credit, read.credit),
+        (waivers.OPTION, made.waivers.waived, read.waivers.waived),
+        (late_days.OPTION.format(late_days.BUDGET), late.budget, days.budget),
+        (late_days.OPTION.format(late_days.EACH), late.each, days.each),
+    )
     for option, runs, text in said:
         if runs != text:
             yield (
                 f"{option} is set in another way than by one line `{option} = …` of nbgrader_config.py, which"
-                f" `autograder check` and Gradescope read without running it: they would score by {_plain(text)}, and"
-                f" nbgrader by {_plain(runs)}. Write that line, outside of any `if`."
+                f" `autograder check`, the desk and Gradescope read without running it: they would go by"
+                f" {_plain(text)}, and nbgrader by {_plain(runs)}. Write that line, outside of any `if`."
             )
 
 

@@ -20,6 +20,7 @@ from nbgrader.api import (
 from sqlalchemy import and_, func, select
 
 from ..report.gradebook_marks import Mark, Standing, due_with
+from .deadlines import Deadlines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +40,7 @@ def standings(
     The marks are in the order of the assignment's cells. No transaction stays open. Raises SQLAlchemy's errors.
     """
     try:
+        deadlines = Deadlines(gradebook.db, results, assignment.name, student)
         submissions = _submissions(gradebook, assignment.name, student)
         marks: dict[str, list[Mark]] = {id: [] for id in submissions}
         exercises = {e.grade_id: e.name for e in assignment.exercises}
@@ -52,9 +54,10 @@ def standings(
         s.student_id: Standing(
             tuple(sorted(marks[id], key=lambda mark: order.get(mark.cell, len(order)))),
             s.timestamp,
-            due_with(s.duedate, s.extension),
+            deadlines.due(s.student_id),
             s.penalty or 0.0,
             s.student_id in excused,
+            deadlines.spent(s.student_id),
         )
         for id, s in submissions.items()
     }
@@ -125,8 +128,6 @@ def _submissions(gradebook: Gradebook, assignment: str, student: str | None) -> 
             SubmittedAssignment.id,
             SubmittedAssignment.student_id,
             SubmittedAssignment.timestamp,
-            SubmittedAssignment.extension,
-            assigned.duedate,
             penalty.label("penalty"),
         )
         .join(Assignment, assigned.id == SubmittedAssignment.assignment_id)

@@ -62,7 +62,8 @@ class Standing:
     """What the gradebook holds for a student's submission of an assignment.
 
     `handed_in` and `due` are in UTC, or None if unknown; `due` has the student's extension in it. `penalty` is what is
-    taken off for being late. `is_excused`: it does not count for the student.
+    taken off for being late. `is_excused`: it does not count for the student. `due` has the `late_days` in it that the
+    hand-in spends.
     """
 
     marks: tuple[Mark, ...]
@@ -70,6 +71,7 @@ class Standing:
     due: datetime | None = None
     penalty: float = 0.0
     is_excused: bool = False
+    late_days: int = 0
 
     def of_cell(self, cell: str) -> Mark | None:
         return next((mark for mark in self.marks if mark.cell == cell), None)
@@ -121,7 +123,8 @@ class Standing:
 
     def late_sentence(self) -> str:
         """How late it was handed in, and what that costs: "2 days 2 hours late, 4 points off"; "" if in time."""
-        late = [f"{duration(self.late)} late"] if self.late else []
+        late = [f"{self.late_days} late day{'' if self.late_days == 1 else 's'}"] if self.late_days else []
+        late += [f"{duration(self.late)} late"] if self.late else []
         off = [f"{points(round(self.penalty, 4))} points off"] if self.penalty else []
         return ", ".join(late + off)
 

@@ -89,9 +89,9 @@ WAIVED = '{"normalise": ["test_wrong_rank"]}'
     [
         (f"c.Exercises.waived = {WAIVED}", ""),
         (f"if False:\n    c.Exercises.waived = {WAIVED}", "nbgrader by {}"),
-        (f'c.Exercises["waived"] = {WAIVED}', "they would score by {}"),
-        (f"for_all = c.Exercises\nfor_all.waived = {WAIVED}", "they would score by {}"),
-        (f"c.merge({{'Exercises': {{'waived': {WAIVED}}}}})", "they would score by {}"),
+        (f'c.Exercises["waived"] = {WAIVED}', "they would go by {}"),
+        (f"for_all = c.Exercises\nfor_all.waived = {WAIVED}", "they would go by {}"),
+        (f"c.merge({{'Exercises': {{'waived': {WAIVED}}}}})", "they would go by {}"),
         (f"chosen = {WAIVED}\nc.Exercises.waived = chosen", "once, and write it out"),
         ('c["Exercises"].credit = "checks"', "nbgrader by 'checks'"),
         ('c.Exercises.credit = "checks"', ""),

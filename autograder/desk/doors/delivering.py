@@ -14,6 +14,7 @@ from ... import course
 from ...grading.store import Store
 from ...report import lesson
 from .. import answers, counting
+from ..deadlines import deadlines_of
 from ..logs import Log
 from ..record import DONE
 from ..settings import POINTS, may_tell
@@ -64,10 +65,11 @@ def points_that_count(desk: Desk, owner: str, assignment: str) -> Counted | None
     if about is None:
         return None
     student = owner.removeprefix("student:")
-    if student in Store(desk.root).excused(assignment):
+    deadline = deadlines_of(desk, student).of(assignment)
+    if deadline.is_excused:
         return None
     attempts = desk.record.attempts(owner, assignment, whole=True)
-    attempt = counting.counted(attempts, desk.settings(assignment).counts, desk.book.due(assignment, student))
+    attempt = counting.counted(attempts, desk.settings(assignment).counts, deadline.counts_until)
     if attempt is None or attempt.state != DONE or attempt.again or attempt.score is None or attempt.max_score is None:
         return None
     if not may_tell(attempt.level, POINTS) or attempt.withheld:
