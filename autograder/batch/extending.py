@@ -15,6 +15,7 @@ from sqlalchemy import update
 
 from .. import course
 from ..errors import UsageError
+from ..grading.pauses import moved
 from ..grading.store import Store
 from ..nbgrader import changing, penalties
 from ..nbgrader.runs import NbgraderCourse
@@ -59,13 +60,17 @@ def extend(root: Path, assignment: course.Assignment, student: str, by: timedelt
     with locked(root, assignment.name):
         with runs.gradebook() as gradebook:
             due = _due(gradebook, assignment)
-            theirs = _later(assignment, due, by) if by else due
+            theirs = moved(_later(assignment, due, by) if by else due, results.pauses(), student, assignment.name)
+            of_class = moved(due, results.pauses(), "", assignment.name)
             require_student(gradebook, results, student, must_be_there=by is not None)
             _record(gradebook, results, assignment, student, by)
         penalties.settle(runs, assignment, student)
-    if by is None:
-        return f"{printable(student)}: {assignment.name} is due with the class, on {_moment(due)}."
-    return f"{printable(student)}: {assignment.name} is due on {_moment(theirs)}, {duration(by)} after the class."
+    who = f"{printable(student)}: {assignment.name} is due"
+    if by is None and theirs == of_class:
+        return f"{who} with the class, on {_moment(theirs)}."
+    why = f", {duration(by)} after the class" if by else ""
+    own = "" if theirs == due_with(of_class, by) else ", moved by a pause"
+    return f"{who} on {_moment(theirs)}{why}{own}."
 
 
 def extend_all(root: Path, assignment: course.Assignment, by: timedelta | None) -> str:
@@ -85,6 +90,7 @@ def extend_all(root: Path, assignment: course.Assignment, by: timedelta | None) 
         except BaseException:
             _move(runs, assignment, before)  # or the same command, given again, would move it twice
             raise
+    due = moved(due, results.pauses(), "", assignment.name)
     with runs.gradebook() as gradebook:
         many = len(extensions(gradebook, results, assignment.name).keys() - results.dropped())
     who = "1 student has an extension" if many == 1 else f"{many} students have extensions"
@@ -99,10 +105,10 @@ def listing(root: Path) -> str:
         known: Any = gradebook.assignments
         dues = {one.name: one.duedate for one in known}
         given = {name: extensions(gradebook, results, name) for name in course.assignments(root)}
-    dropped = results.dropped()
+    dropped, pauses = results.dropped(), results.pauses()
     for name, theirs in given.items():
         for student, by in sorted((student, by) for student, by in theirs.items() if student not in dropped):
-            due = due_with(dues.get(name), by)
+            due = moved(due_with(dues.get(name), by), pauses, student, name)
             lines.append(f"{name}  {printable(student)}: {duration(by)}{f', until {_moment(due)}' if due else ''}")
     return "\n".join(lines) or "Nobody has an extension."
 
@@ -150,8 +156,8 @@ def _move(runs: NbgraderCourse, assignment: course.Assignment, due: datetime) ->
         gradebook.db.commit()
 
 
-def _moment(when: datetime) -> str:
-    return f"{when:%Y-%m-%d %H:%M} UTC"
+def _moment(when: datetime | None) -> str:
+    return f"{when:%Y-%m-%d %H:%M} UTC" if when else "no date"
 
 
 def wanted(root: Path, words: list[str], for_all: bool) -> str:

@@ -15,7 +15,7 @@ from ..errors import DISK, UserError
 from . import shared
 
 COMMANDS = (  # in the order of `autograder --help`
-    *("build", "check", "watch", "grade", "report", "collect", "roster", "extend", "excuse", "export", "name"),
+    *("build", "check", "watch", "grade", "report", "collect", "roster", "extend", "excuse", "pause", "export", "name"),
     *("demo", "desk", "gradescope", "new", "doctor", "name-check"),
 )
 # errors of a full disk, a folder that is not writable, a machine at its limits

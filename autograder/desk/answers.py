@@ -169,6 +169,7 @@ class Progress:
     title: str
     due: datetime | None
     is_extended: bool
+    is_paused: bool
     is_excused: bool
     points: float | None
     max_points: float
@@ -200,7 +201,8 @@ def progress(desk: Desk, visitor: Visitor, only: str | None = None) -> list[Prog
                 name=name,
                 title=lesson.of(about).title,
                 due=deadline.due,
-                is_extended=deadline.due != deadline.of_class,
+                is_extended=deadline.is_extended,
+                is_paused=deadline.is_paused,
                 is_excused=deadline.is_excused,
                 points=sum(best.values()) if best else None,
                 max_points=sum(e.points for e in about.exercises),
@@ -230,6 +232,7 @@ def me(desk: Desk, visitor: Visitor) -> dict[str, Any]:
                 "title": one.title,
                 "due": one.due.isoformat() if one.due else None,
                 "is_extended": one.is_extended,
+                "is_paused": one.is_paused,
                 "is_excused": one.is_excused,
                 "points": one.points,
                 "max_points": one.max_points,

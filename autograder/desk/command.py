@@ -134,7 +134,8 @@ def opened(runs: NbgraderCourse, options: Any, device: str) -> Iterator[Desk]:
     root = Path(runs.root)
     points, scoring = options_of.points_wanted(runs.config), options_of.scoring(runs.config)
     settings: Callable[[str], Any] = functools.cache(functools.partial(settings_of, runs.config))
-    settings(""), late_days.of_course(root)  # raise now if something is wrong
+    settings("")  # raises now if something is wrong
+    late_days.of_course(root)
     gradebook = runs.directory.db_url
     with contextlib.ExitStack() as stack:
         record = Record(database_of(root, gradebook, options))

@@ -25,14 +25,16 @@ if TYPE_CHECKING:
 class Deadline:
     """When an assignment is due for the class and for one student, and when it closes: None is never.
 
-    `is_excused`: it does not count for the student, who may hand it in for feedback at any time. Of late days, so many
-    are `spent` by the hand-in that counts, so many are `left` in the course, and so many days late may the next be
-    (`reach`).
+    `is_extended`, `is_paused`: by an extension, a pause. `is_excused`: it does not count for the student, who may hand
+    it in for feedback at any time. Of late days, so many are `spent` by the hand-in that counts, so many are `left` in
+    the course, and so many days late may the next be (`reach`).
     """
 
     of_class: datetime | None
     due: datetime | None
     closes: datetime | None
+    is_extended: bool = False
+    is_paused: bool = False
     is_excused: bool = False
     rules: LateDays = LateDays()
     spent: int = 0
@@ -109,13 +111,22 @@ class Deadlines:
 
     def of(self, assignment: str) -> Deadline:
         """The Deadline for an assignment that the gradebook has."""
-        due, settings = self._due(assignment), self.settings(assignment)
+        own, settings = self._due(assignment), self.settings(assignment)
         is_excused, spent = self._is_excused(assignment), self._spent
         reach = self.rules.reach(spent, assignment)
-        closes = None if settings.takes_late or is_excused else due_with(due, timedelta(days=reach))
-        left = max(0, self.rules.budget - sum(spent.values()))
-        of_class, here = self.book.assignments()[assignment], spent.get(assignment, 0)
-        return Deadline(of_class, due, closes, is_excused, self.rules, here, left, reach)
+        closes = None if settings.takes_late or is_excused else due_with(own.at, timedelta(days=reach))
+        return Deadline(
+            self.book.assignments()[assignment],
+            own.at,
+            closes,
+            own.is_extended,
+            own.is_paused,
+            is_excused,
+            self.rules,
+            spent.get(assignment, 0),
+            max(0, self.rules.budget - sum(spent.values())),
+            reach,
+        )
 
     def _is_excused(self, assignment: str) -> bool:
         return self.student in self.results.excused(assignment)
@@ -127,7 +138,7 @@ class Deadlines:
             return {}
         there = self.book.assignments()
         excused = [name for name in there if self._is_excused(name)]
-        return late_days.spent([*self._hand_ins()], lambda name: self._due(name), self.rules, excused)
+        return late_days.spent([*self._hand_ins()], lambda name: self._due(name).at, self.rules, excused)
 
     def _hand_ins(self) -> Iterator[HandIn]:
         """What the student has handed in: at the desk, and by other ways, of which the gradebook has the last."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from nbgrader.api import Assignment, Student, SubmittedAssignment
 from sqlalchemy import select
 
 from .. import course
+from ..grading.pauses import moved
 from ..grading.store import Store
 from ..report.gradebook_marks import due_with
 
@@ -31,6 +32,15 @@ class Person:
     def name(self) -> str:
         """First and last name, or the id."""
         return " ".join(filter(None, (self.first, self.last))) or self.student
+
+
+@dataclass(frozen=True)
+class OwnDue:
+    """When an assignment is due for a student (UTC), None if it never is, and what has made it later."""
+
+    at: datetime | None
+    is_extended: bool
+    is_paused: bool
 
 
 class GradebookReader:
@@ -55,7 +65,14 @@ class GradebookReader:
         return self.engine.dialect.name != "sqlite" or bool(file) and Path(self.root, file or "").is_file()
 
     def assignments(self) -> dict[str, datetime | None]:
-        """The due dates (UTC) of the assignments that are built, by name, in the order of the course."""
+        """The due dates (UTC) of the assignments that are built, by name, in the order of the course.
+
+        They are the class's, moved by its pauses.
+        """
+        pauses = Store(self.root).pauses()
+        return {name: moved(due, pauses, "", name) for name, due in self._without_pauses().items()}
+
+    def _without_pauses(self) -> dict[str, datetime | None]:
         if self._known is None or self._known[0] < time.monotonic():
             self._known = time.monotonic() + FRESH, self._read_assignments()
         return self._known[1]
@@ -69,11 +86,15 @@ class GradebookReader:
         due = {name: moment and moment.replace(tzinfo=UTC) for name, moment in rows}
         return {name: due[name] for name in course.assignments(self.root) if name in due}
 
-    def due(self, assignment: str, student: str) -> datetime | None:
-        """When an assignment is due for a student, who may have an extension; None if it never is."""
-        due = self.assignments().get(assignment)
-        if due is None or not student:
-            return due
+    def due(self, assignment: str, student: str) -> OwnDue:
+        """When an assignment is due for a student; "" is who is none."""
+        before = self._without_pauses().get(assignment)
+        extension = self._extension(assignment, student) if before and student else None
+        without = due_with(before, extension)
+        at = moved(without, Store(self.root).pauses(), student, assignment)
+        return OwnDue(at, bool(extension), at != without)
+
+    def _extension(self, assignment: str, student: str) -> timedelta | None:
         assigned: Any = Assignment
         query = (
             select(SubmittedAssignment.extension)
@@ -82,7 +103,7 @@ class GradebookReader:
         )
         with self.engine.connect() as connection:
             extension = connection.execute(query).scalar()
-        return due_with(due, extension or Store(self.root).extensions(assignment).get(student))
+        return extension or Store(self.root).extensions(assignment).get(student)
 
     def hand_ins(self, student: str) -> dict[str, datetime]:
         """When what the gradebook has of a student was handed in (UTC), by assignment."""

@@ -18,6 +18,7 @@ from .. import course
 from ..batch import naming
 from ..batch.tasks import Task
 from ..errors import Unreadable, UserError
+from ..grading.store import Store
 from ..groups import names
 from ..groups.grouping import Group
 from ..report import lesson
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 SHOWN = 12  # groups of equal answers without a name
 MANY = 20  # students named in one line
 FIELDS = 4  # of the form, at most
+FIELDS_OF_PAUSE = 5
+FIELDS_WITH_NAMES = ("student", "assignment")  # a name in each line
 LARGEST = 64 * 1024  # bytes of it
 
 
@@ -47,16 +50,45 @@ def routes() -> Sequence[BaseRoute]:
     """The routes of these pages, below the desk's base."""
     return [
         Route("/instructor", index),
+        Route("/instructor/pauses", pause, methods=["POST"]),
+        Route("/instructor/pauses/undo", pause, methods=["POST"]),
         Route("/instructor/{assignment}", page, methods=["GET"]),
         Route("/instructor/{assignment}/names", name_group, methods=["POST"]),
         *browsing.routes(),
     ]
 
 
-async def index(request: Request) -> Response:
+async def index(request: Request, problem: str = "", status: int = 200) -> Response:
     """The assignments, with how many have begun and what waits."""
     visitor = await visitor_of(request, INSTRUCTOR)
-    return HTMLResponse(await run_in_threadpool(_index, desk_of(request), visitor))
+    made = await run_in_threadpool(_index, desk_of(request), visitor, token_of(request), problem)
+    return HTMLResponse(made, status)
+
+
+async def pause(request: Request) -> Response:
+    """Have a period not count, or take that back, as `autograder pause` does."""
+    await visitor_of(request, INSTRUCTOR)
+    sent = await bodies.fields(request, FIELDS_OF_PAUSE, LARGEST, "This form is not the desk's.")
+    check_post(request, sent.get(FORM_TOKEN, ""))
+    desk, is_undone = desk_of(request), request.url.path.endswith("/undo")
+    try:
+        await run_in_threadpool(_pause, desk, sent, is_undone)
+    except UserError as trouble:
+        if isinstance(trouble, Refused):
+            raise
+        return await index(request, str(trouble), 422)
+    return RedirectResponse(f"{desk.path('instructor')}#pauses", 303)
+
+
+def _pause(desk: Desk, sent: Mapping[str, str], is_undone: bool) -> None:
+    from ..batch import pausing  # with nbgrader's converters
+
+    # a browser sends a line break as two characters
+    students, assignments = (
+        [one for one in sent.get(name, "").replace("\r", "").split("\n") if one] for name in FIELDS_WITH_NAMES
+    )
+    wanted = pausing.pause_of(sent.get("begin", ""), sent.get("end", ""), students, assignments)
+    (pausing.undo if is_undone else pausing.pause)(desk.root, wanted)
 
 
 async def page(request: Request, problem: str = "", status: int = 200) -> Response:
@@ -100,12 +132,15 @@ class Line:
     begun: overview.Begun
 
 
-def _index(desk: Desk, visitor: Visitor) -> str:
+def _index(desk: Desk, visitor: Visitor, token: str, problem: str) -> str:
+    from ..batch import pausing
+
     found, none = overview.begun(desk.record), overview.Begun(0, 0, 0)
     lines = [Line(name, _title(name), due, found.get(name, none)) for name, due in desk.book.assignments().items()]
     about = {"lines": lines, "now": datetime.now(UTC), "undelivered": deliveries.count(desk.record)}
     about["complaints"] = complaints.count(desk.record)
-    return pages.render(desk, "instructor_index.html.j2", "", visitor, **about)
+    about["pauses"] = [(pausing.words(one), pausing.shown(one)) for one in sorted(Store(desk.root).pauses())]
+    return pages.render(desk, "instructor_index.html.j2", token, visitor, problem=problem, **about)
 
 
 def _title(name: str) -> str:

@@ -22,6 +22,8 @@ from ..submission import read as reading
 from ..submission.restore import RestoredCell
 from ..submission.written import ReleasedCell
 from ..verdict import FULL, LEVELS, SCHEMA, Graded, Outcome, Verdict, VerdictError, typed
+from . import pauses
+from .pauses import Pause
 
 FOLDER = ".autograder"
 FINAL, STOPPED = "results", "stopped"  # the folders of results that count for good, and of those to be tried again
@@ -190,6 +192,16 @@ class Store:
     def put_excused(self, assignment: str, students: Mapping[str, str]) -> None:
         """Remember for whom an assignment does not count, and why."""
         write(self.root / "excused" / f"{assignment}.json", json.dumps(students))
+
+    def pauses(self) -> list[Pause]:
+        """The periods that do not count, as `autograder pause` says."""
+        found = read(self.root / "pauses.json").get("pauses")
+        made = map(pauses.from_data, found if isinstance(found, list) else [])
+        return [one for one in made if one is not None]
+
+    def put_pauses(self, all_of_them: Iterable[Pause]) -> None:
+        """Remember the periods that do not count."""
+        write(self.root / "pauses.json", json.dumps({"pauses": [one.as_data() for one in all_of_them]}))
 
     def handed_in(self, assignment: str) -> dict[str, dict[str, Any]]:
         """What `autograder collect` noted of each student's hand-in, by student."""

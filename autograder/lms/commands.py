@@ -94,9 +94,9 @@ def _would_be(one: handins.Taken) -> str:
 
 
 def _has_more_time(due: Due, student: str, notes: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether an extension covers a hand-in that its system, which knows of none, calls late."""
+    """Whether an extension or a pause covers a hand-in that its system, which knows of none, calls late."""
     time, theirs = notes.get(student, {}).get("time"), due.of(student)
-    if not time or theirs is None or student not in due.extensions:
+    if not time or theirs is None or theirs == due.due:
         return False
     return datetime.fromisoformat(time).replace(tzinfo=UTC) <= theirs
 
@@ -178,6 +178,9 @@ def export(
             for student, text in exports.results_files(system, grades, assignment, results):
                 store.write(folder / system / student / "results.json", text)
                 many += 1
+            for grade in grades:
+                if grade.is_excused:  # since an export before
+                    (folder / system / grade.student.id / "results.json").unlink(missing_ok=True)
             print(f"{_shown(root, folder / system)}/STUDENT/results.json: {_students(many)}")
             continue
         if system == "csv":

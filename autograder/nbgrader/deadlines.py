@@ -1,4 +1,4 @@
-"""When an assignment is due for each student, as the gradebook has it: with extensions, and the late days spent."""
+"""When an assignment is due for each student, by the gradebook: with extensions, pauses, and the late days spent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbgrader.api import Assignment, SubmittedAssignment
 from sqlalchemy import select
 
-from ..grading import late_days
+from ..grading import late_days, pauses
 from ..grading.late_days import HandIn
 from ..report.gradebook_marks import due_with
 
@@ -48,6 +48,7 @@ class Deadlines:
             self._submissions.setdefault(row.student_id, {})[row.name] = row
         self.extensions = functools.cache(results.extensions)
         self.excused = functools.cache(results.excused)
+        self.pauses = results.pauses()
 
     def due(self, student: str) -> datetime | None:
         """When it is due for a student: until then, nothing is taken off."""
@@ -58,7 +59,7 @@ class Deadlines:
         name = assignment or self.assignment
         submission = self._submissions.get(student, {}).get(name)
         extension = (submission and submission.extension) or self.extensions(name).get(student)
-        return due_with(self.of_class.get(name), extension)
+        return pauses.moved(due_with(self.of_class.get(name), extension), self.pauses, student, name)
 
     def spent(self, student: str) -> int:
         """The late days that a student's submission has spent."""

@@ -19,16 +19,18 @@ from nbgrader.api import (
 )
 from sqlalchemy import and_, func, select
 
+from ..grading.pauses import moved
 from ..report.gradebook_marks import Mark, Standing, due_with
 from .deadlines import Deadlines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import timedelta
 
     from nbgrader.api import Gradebook
 
     from .. import course
+    from ..grading.pauses import Pause
     from ..grading.store import Store
 
 
@@ -81,14 +83,16 @@ def extensions(gradebook: Gradebook, results: Store, assignment: str) -> dict[st
 
 @dataclass(frozen=True)
 class Due:
-    """When an assignment is due (UTC) for the class, and who has how much more time."""
+    """When an assignment is due (UTC), but for pauses, and who has how much more time."""
 
+    assignment: str
     due: datetime | None
     extensions: Mapping[str, timedelta]
+    pauses: Sequence[Pause] = ()
 
     def of(self, student: str) -> datetime | None:
-        """When it is due for a student."""
-        return due_with(self.due, self.extensions.get(student))
+        """When it is due for a student, or for the class (""), but for late days."""
+        return moved(due_with(self.due, self.extensions.get(student)), self.pauses, student, self.assignment)
 
 
 def due_dates(gradebook: Gradebook, results: Store, assignment: course.Assignment) -> Due:
@@ -96,8 +100,9 @@ def due_dates(gradebook: Gradebook, results: Store, assignment: course.Assignmen
     try:
         due: Any = gradebook.find_assignment(assignment.name).duedate
     except MissingEntry:
-        return Due(None, {})
-    return Due(due and due.replace(tzinfo=UTC), extensions(gradebook, results, assignment.name))
+        return Due(assignment.name, None, {})
+    more = extensions(gradebook, results, assignment.name)
+    return Due(assignment.name, due and due.replace(tzinfo=UTC), more, results.pauses())
 
 
 def mark_of(row: Any, exercises: Mapping[str, str]) -> Mark:

@@ -444,6 +444,7 @@ def student_row(
         "by_hand": [hand_cell(one.mark(cell)) for cell in roster.by_hand],
         "total": one.standing.total() if one.standing else f"0 / {points(roster.max_score)}",
         "late": gradebook_marks.duration(one.late) if one.late else "",
+        "late_days": one.standing.late_days if one.standing else 0,
         "penalty": one.penalty,
     }
 

@@ -48,7 +48,8 @@ class ClassTable:
         score, most = points(verdict.score), points(verdict.max_score)
         total = f"{score} of {most} by checks" if self.has_more else f"{score} / {most}"
         if standing:
-            total = ", ".join(filter(None, [standing.total(), standing.late_sentence()]))
+            excused = "excused" if standing.is_excused else ""
+            total = ", ".join(filter(None, [standing.total(), standing.late_sentence(), excused]))
         return [name_of(student), *(_cell(verdict.exercise(name), marks[name]) for name in self.names), total]
 
 

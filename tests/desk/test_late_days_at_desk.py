@@ -48,6 +48,7 @@ def test_they_come_before_a_penalty(place, record, run, due, counts, by_the_kit)
     found = penalties(place)
     assert found["ada"] == 0 and found.get("bob", 1) > 0
     assert run("report", "01")[0] == run("export", "01", "csv")[0] == 0
+    assert "1 late day</span>" in (place / "reports" / f"{NAME}.html").read_text()
     page = (place / "feedback" / "ada" / NAME / f"{NAME}.html").read_text()
     assert "1 of your late days is spent on it" in page and "deducted" not in page
     rows = csv.DictReader(io.StringIO((place / "exports" / NAME / "grades.csv").read_text()))
