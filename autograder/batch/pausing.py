@@ -119,6 +119,13 @@ def shown(one: Pause) -> str:
     return " ".join([_written(one.begin), _written(one.end, is_end=True), *whose, *one.assignments])
 
 
+def in_words(one: Pause) -> str:
+    """A pause for a reader."""
+    whose = f", for {', '.join(map(printable, one.students))}" if one.students else ""
+    where = f", in {', '.join(one.assignments)}" if one.assignments else ""
+    return f"{_written(one.begin)} to {_written(one.end, is_end=True)}{whose}{where}"
+
+
 def words(one: Pause) -> dict[str, str]:
     """The same as a form has it; with a name in each line."""
     whose = {"student": "\n".join(one.students), "assignment": "\n".join(one.assignments)}

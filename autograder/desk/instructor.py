@@ -139,7 +139,7 @@ def _index(desk: Desk, visitor: Visitor, token: str, problem: str) -> str:
     lines = [Line(name, _title(name), due, found.get(name, none)) for name, due in desk.book.assignments().items()]
     about = {"lines": lines, "now": datetime.now(UTC), "undelivered": deliveries.count(desk.record)}
     about["complaints"] = complaints.count(desk.record)
-    about["pauses"] = [(pausing.words(one), pausing.shown(one)) for one in sorted(Store(desk.root).pauses())]
+    about["pauses"] = [(pausing.words(one), pausing.in_words(one)) for one in sorted(Store(desk.root).pauses())]
     return pages.render(desk, "instructor_index.html.j2", token, visitor, problem=problem, **about)
 
 

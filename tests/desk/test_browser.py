@@ -190,6 +190,21 @@ def test_what_the_instructors_page_leads_to(desk, window):
     ActionChains(window).send_keys("2d", Keys.ENTER).perform()
     until(lambda: "with an extension" in text(window))
     assert "3 March 2027" in text(window)
+    tab_to(window, lambda one: one.get_attribute("id") == "why")
+    ActionChains(window).send_keys("ill", Keys.ENTER).perform()
+    until(lambda: "Excused, so it does not count: ill" in text(window))
+    assert faults_in_all_lights(window) == []
+    window.get(whole)
+    assert "1 is excused" in text(window) and faults_in_all_lights(window) == []
+    window.get(f"{desk.url}instructor")
+    for name in ("begin", "end"):
+        window.execute_script(f"document.getElementById('{name}').value = '2027-03-01'")
+    tab_to(window, lambda one: one.get_attribute("id") == "student")
+    ActionChains(window).send_keys("ada", Keys.ENTER).perform()
+    until(lambda: "2027-03-01 to 2027-03-01, for ada" in text(window))
+    assert faults_in_all_lights(window) == []
+    until(lambda: window.find_element(By.CSS_SELECTOR, "form[action$=undo] button")).click()
+    until(lambda: ", for ada" not in text(window))
 
 
 @pytest.mark.slow("one test of a browser is in each run")

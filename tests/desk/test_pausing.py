@@ -168,7 +168,7 @@ def test_at_the_desk(desk, place, record, due):
     assert bob.get("/api/me").json()["assignments"][0]["is_over"]
     page = text_of(teacher.get(f"/instructor/{NAME}/student?id=ada"))
     assert ", moved by a pause: the class's is" in page
-    assert f"{begin} {end} --for ada {NAME}" in text_of(teacher.get("/instructor"))
+    assert f"{begin} to {end}, for ada, in {NAME}" in text_of(teacher.get("/instructor"))
     (undo, kept), _ = forms(teacher.get("/instructor"))
     assert teacher.post(undo, data=kept).status_code == 303 and Store(place).pauses() == []
     assert ada.get("/api/me").json()["assignments"][0]["is_over"]
