@@ -179,7 +179,8 @@ class Progress:
     again: float | None
     tells: str
     is_over: bool
-    late_days: str
+    late_left: str
+    late_here: str
     next: str
 
 
@@ -212,7 +213,8 @@ def progress(desk: Desk, visitor: Visitor, only: str | None = None) -> list[Prog
                 again=again,
                 tells=settings.tell,
                 is_over=deadline.is_over,
-                late_days=deadline.sentence(now),
+                late_left=deadline.said_left(),
+                late_here=deadline.said_here(now),
                 next=open_[0] if open_ else "",
             )
         )
@@ -241,7 +243,7 @@ def me(desk: Desk, visitor: Visitor) -> dict[str, Any]:
                 "answers_left": one.left,
                 "again": one.again,
                 "is_over": one.is_over,
-                "late_days": one.late_days,
+                "late_days": f"{one.late_left} {one.late_here}".strip(),
                 "next": one.next,
             }
             for one in progress(desk, visitor)

@@ -69,30 +69,33 @@ class Deadline:
             return f"It came late, and uses {_days(days)}, if it counts: {_are_left(self.left)}."
         return "" if days < self.spent else f"It came {_days(days, 'day')} late: your late days do not cover that."
 
-    def sentence(self, now: datetime) -> str:
-        """What late days a student has, and what a hand-in now would cost; "" where there are none."""
+    def said_left(self) -> str:
+        """How many late days a student has left, in a sentence; "" where there are none."""
+        if not self.has_late_days:
+            return ""
+        return f"{_are_left(self.left, f'of your {_days(self.rules.budget)} ')}."
+
+    def said_here(self, now: datetime) -> str:
+        """What late days this assignment has cost, and what a hand-in now would; "" where there are none."""
         if not self.has_late_days:
             return ""
         days = self.days_late(now)
-        told = [f"{self.left} of your {_days(self.rules.budget)} {'is' if self.left == 1 else 'are'} left."]
-        if self.spent:
-            told.append(f"Your hand-in here uses {_days(self.spent)}.")
+        told = [f"Your hand-in here uses {_days(self.spent)}."] if self.spent else []
         if not days:
-            each = "day" if self.reach == 1 else "days"
-            told.append(f"You can hand in up to {self.reach} {each} late with them." if self.reach else "")
+            told += [f"You can hand in up to {_days(self.reach, 'day')} late with them."] if self.reach else []
         elif days <= self.reach:
-            told.append(f"A hand-in now uses {days} here, if it counts.")
+            told.append(f"A hand-in now uses {_days(days)} here, if it counts.")
         else:
-            told.append("They do not cover a hand-in now.")
-        return " ".join(filter(None, told))
+            told.append("Late days do not cover a hand-in now.")
+        return " ".join(told)
 
 
 def _days(many: int, kind: str = "late day") -> str:
     return f"{many} {kind}{'' if many == 1 else 's'}"
 
 
-def _are_left(many: int) -> str:
-    return f"{many} {'is' if many == 1 else 'are'} left"
+def _are_left(many: int, of: str = "") -> str:
+    return f"{many} {of}{'is' if many == 1 else 'are'} left"
 
 
 class Deadlines:

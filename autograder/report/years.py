@@ -186,7 +186,11 @@ def write(root: Path, last: Path, assignment: course.Assignment) -> Path:
 
 def _why_nothing(place: Path, name: str) -> str:
     """Why there is no result of an assignment to compare."""
-    if many := len(Store(place).students(name)):
+    results = Store(place)
+    students = results.students(name)
+    if students and not {*students} - results.excused(name).keys():
+        return f"Everybody with a result of {name} in {place} is excused: there is nothing to compare."
+    if many := len(students):
         of = "the one result" if many == 1 else f"the {many} results"
         return f"{of.capitalize()} of {name} in {place} cannot be read here: grade there with this version of the kit."
     return f"Nothing of {name} is graded in {place}: there is nothing to compare."

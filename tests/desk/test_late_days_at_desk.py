@@ -123,7 +123,10 @@ def test_what_is_left_and_what_a_hand_in_costs(three):
     set_due(place, one=30, two=1, three=-24)
     with desk_in(place) as desk:
         ada, bob = Client(desk, "ada"), Client(desk, "bob")
-        assert mine(ada, ONE)["late_days"] == "3 of your 3 late days are left. A hand-in now uses 2 here, if it counts."
+        assert (
+            mine(ada, ONE)["late_days"]
+            == "3 of your 3 late days are left. A hand-in now uses 2 late days here, if it counts."
+        )
         assert mine(ada, THREE)["late_days"].endswith("You can hand in up to 2 days late with them.")
         answer = ada.hand_in(notebook(release), ONE)
         assert answer.status_code == 201 and not mine(ada, ONE)["is_over"]
@@ -131,12 +134,14 @@ def test_what_is_left_and_what_a_hand_in_costs(three):
         assert said.startswith(
             "1 of your 3 late days is left. Your hand-in here uses 2 late days. A hand-in now uses 2"
         )
-        assert mine(ada, TWO)["late_days"].endswith("left. A hand-in now uses 1 here, if it counts.")
+        assert mine(ada, TWO)["late_days"].endswith("left. A hand-in now uses 1 late day here, if it counts.")
         assert ada.hand_in(notebook(release), TWO).status_code == 201
         assert mine(ada, THREE)["late_days"] == "0 of your 3 late days are left."
         assert mine(bob, THREE)["late_days"].startswith("3 of your 3")
         page = ada.get(f"/assignments/{TWO}").text
-        assert "Your hand-in here uses 1 late day." in page
+        assert "0 of your 3 late days are left. Your hand-in here uses 1 late day." in page
+        home = desk_class.text_of(ada.get("/"))
+        assert home.count("of your 3 late days are left.") == 1 and "Your hand-in here uses 2 late days." in home
         set_due(place, three=1)
     with desk_in(place) as desk:
         ada, bob = Client(desk, "ada"), Client(desk, "bob")
@@ -151,7 +156,7 @@ def test_later_than_they_reach(three):
     set_due(place, one=49)
     with desk_in(place) as desk:
         ada = Client(desk, "ada")
-        assert "They do not cover a hand-in now." in mine(ada, ONE)["late_days"] and mine(ada, ONE)["is_over"]
+        assert "Late days do not cover a hand-in now." in mine(ada, ONE)["late_days"] and mine(ada, ONE)["is_over"]
         assert ada.hand_in(notebook(release), ONE).status_code == 403
     with desk_in(place, counts="latest") as desk:
         ada = Client(desk, "ada")

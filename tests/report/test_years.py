@@ -101,6 +101,18 @@ def test_the_page_is_written_beside_the_class_report(two):
     assert "attention-2025" in text and "zoe" not in text and "ada" not in BeautifulSoup(text, "html.parser").main.text
 
 
+def test_who_is_excused_is_not_compared(two):
+    last, this = two
+    for student, what in (("zoe", RIGHT), ("yan", WRONG)):
+        Store(last).put_latest("09_made_up", student, what, {})
+    Store(last).put_excused("09_made_up", {"yan": "ill"})
+    page = BeautifulSoup(years.write(this, last, assignment(one=2, two=1)).read_text(), "html.parser")
+    assert "1 of 1" in " ".join(page.get_text(" ").split())
+    Store(last).put_excused("09_made_up", {"yan": "ill", "zoe": ""})
+    with pytest.raises(years.NothingGraded, match="Everybody with a result of 09_made_up in .* is excused"):
+        years.write(this, last, assignment(one=2, two=1))
+
+
 def test_what_cannot_be_compared_is_a_sentence(two, tmp_path):
     last, this = two
     for place, says in (
