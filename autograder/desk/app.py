@@ -37,6 +37,7 @@ LOOK = 1.0  # seconds between two looks at an attempt that another desk may be g
 STREAM = 900.0  # seconds after which an attempt's events end; a browser asks again
 READERS = 4  # notebooks that are read at the same time: each may take ten times its size
 STREAMS = 4  # at a time, for one person
+DOWNLOADS = 3  # of learning platforms that arrive at a time, and that are read: each takes minutes, and a thread
 SHOWN = 8  # attempts' pages that are made or waited for at a time: the others go on serving
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -87,6 +88,7 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> Starlette:
     app.state.news = News()
     app.state.readers = CapacityLimiter(READERS)
     app.state.shown = CapacityLimiter(SHOWN)
+    app.state.arriving, app.state.collecting = CapacityLimiter(DOWNLOADS), CapacityLimiter(DOWNLOADS)
     app.state.costs = Costs()
     app.state.log = Log(__name__)
     return app

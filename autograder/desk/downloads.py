@@ -8,12 +8,15 @@ import secrets
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyio import CapacityLimiter, WouldBlock
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -43,13 +46,16 @@ LARGEST = 2**30  # bytes of both: 500 students' notebooks with pictures
 RECEIVING = 900.0  # seconds in which they have to arrive: 1.2 MB a second
 FREE = 2**30  # bytes that stay free on the disk
 READING = 600.0  # seconds that `collect` may take
-KEPT = 3600.0  # seconds for which files wait to be taken
+KEPT = 3600.0  # seconds for which files wait to be taken, since somebody looked at them
+MOST_KEPT = 10  # downloads of an assignment that wait
 LONGEST = 500  # characters of an option
 FIELDS, FORM = 8, 8_000  # fields and bytes of a form without a file, at most
 IDS = 16  # bytes of a download's id
 TOO_LARGE = f"A download may have at most {LARGEST // 2**20} MB: collect this one with `autograder collect`."
+GONE = "This download is no longer here: it was taken or forgotten, or waited for too long. Drop it again."
 OPTIONS = {"system": "--from", "timezone": "--timezone", "pattern": "--pattern"}  # of `collect`, by their fields
 DRY = ("--dry-run",)
+COLLECT = [sys.executable, "-P", "-m", "autograder", "collect"]  # a course's folder holds no modules for the kit
 
 
 def routes() -> Sequence[BaseRoute]:
@@ -85,12 +91,13 @@ async def drop(request: Request) -> Response:
     await visitor_of(request, INSTRUCTOR)
     desk = desk_of(request)
     about = await run_in_threadpool(handing.assignment_of, desk, request.path_params["assignment"])
-    await run_in_threadpool(_require_disk, desk)
-    async with bodies.large_form(request, FILES, LARGEST, RECEIVING, TOO_LARGE) as sent:
-        said = sent.get(FORM_TOKEN)
-        check_post(request, said if isinstance(said, str) else "")
-        files = [one for one in sent.getlist("download") if isinstance(one, UploadFile) and one.filename]
-        id = await run_in_threadpool(_keep, desk, about, files)
+    with _turn(request.app.state.arriving, "arrive"):
+        await run_in_threadpool(_require_disk, desk, request.app.state.arriving.borrowed_tokens)
+        async with bodies.large_form(request, FILES, LARGEST, RECEIVING, TOO_LARGE) as sent:
+            said = sent.get(FORM_TOKEN)
+            check_post(request, said if isinstance(said, str) else "")
+            files = [one for one in sent.getlist("download") if isinstance(one, UploadFile) and one.filename]
+            id = await run_in_threadpool(_keep, desk, about, files)
     return RedirectResponse(Addresses(desk, about.name).download(id), 303)
 
 
@@ -100,7 +107,8 @@ async def preview(request: Request) -> Response:
     desk, options = desk_of(request), _options(request.query_params)
     about = await run_in_threadpool(handing.assignment_of, desk, request.path_params["assignment"])
     folder = await run_in_threadpool(_folder_of, desk, about, request.path_params["id"])
-    found = await run_in_threadpool(_collected, desk, about, folder, options, DRY)
+    with _turn(request.app.state.collecting, "are read"):
+        found = await run_in_threadpool(_collected, desk, about, folder, options, DRY)
     return _page(desk, visitor, token_of(request), about, folder=folder, found=found, options=options)
 
 
@@ -115,11 +123,27 @@ async def settle(request: Request) -> Response:
     if sent.get("do") != "take":
         await run_in_threadpool(shutil.rmtree, folder, True)
         return RedirectResponse(Addresses(desk, about.name).download(), 303)
-    found = await run_in_threadpool(_collected, desk, about, folder, options)
+    with _turn(request.app.state.collecting, "are read"):
+        found = await run_in_threadpool(_collected, desk, about, folder, options)
     if found.problem:
         return _page(desk, visitor, token_of(request), about, folder=folder, found=found, options=options, status=422)
     await run_in_threadpool(shutil.rmtree, folder, True)
     return _page(desk, visitor, token_of(request), about, found=found)
+
+
+@contextmanager
+def _turn(limiter: CapacityLimiter, what: str) -> Iterator[None]:
+    """A place among the downloads that `arrive` or `are read`, each for minutes. Raises Refused if all are taken."""
+    place = object()
+    try:
+        limiter.acquire_on_behalf_of_nowait(place)
+    except WouldBlock:
+        many = f"{limiter.total_tokens:.0f} downloads {what} at this moment"
+        raise Refused(f"{many}: try again when one of them is done.", 429, 30.0) from None
+    try:
+        yield
+    finally:
+        limiter.release_on_behalf_of(place)
 
 
 def _page(
@@ -135,7 +159,7 @@ def _page(
     """The page: without `found` the form, with a `folder` what would be taken from it, else what was taken."""
     said = {"folder": folder, "found": found, "options": options or {}, "systems": LAYOUTS, "number": about.name[:2]}
     said |= {"at": Addresses(desk, about.name), "lesson": lesson.of(about).title or about.name}
-    said |= {"files": sorted(path.name for path in folder.iterdir()) if folder else []}
+    said |= {"files": [path.name for path in _files_in(folder)] if folder else []}
     return HTMLResponse(pages.render(desk, "class_download.html.j2", token, visitor, **said), status)
 
 
@@ -147,10 +171,14 @@ def _place(desk: Desk, about: Assignment) -> Path:
     return Path(desk.root) / FOLDER / "downloads" / about.name
 
 
-def _require_disk(desk: Desk) -> None:
-    """Raises Refused if the disk has no room for a download, which lies there twice for a moment."""
-    if shutil.disk_usage(desk.root).free < 2 * LARGEST + FREE:
-        raise Refused("The course's disk is nearly full: make room, then drop the download again.", 507)
+def _require_disk(desk: Desk, many: int) -> None:
+    """Raises Refused if there is no room for so `many` downloads, which lie among temporary files before they are kept.
+
+    Where these are on the course's disk, a download lies there twice for a moment.
+    """
+    for folder in (desk.root, tempfile.gettempdir()):
+        if shutil.disk_usage(folder).free < 2 * LARGEST * many + FREE:
+            raise Refused(f"The disk of {folder} is nearly full: make room, then drop the download again.", 507)
 
 
 def _keep(desk: Desk, about: Assignment, files: Sequence[UploadFile]) -> str:
@@ -160,13 +188,22 @@ def _keep(desk: Desk, about: Assignment, files: Sequence[UploadFile]) -> str:
     for file in files:
         _require_name(file.filename or "")
     place, id = _place(desk, about), secrets.token_hex(IDS)
-    place.mkdir(parents=True, exist_ok=True)
-    _forget_old(place)
     folder = place / id
-    folder.mkdir(mode=0o700)
-    for file in files:
-        with open(folder / (file.filename or ""), "xb") as target:
-            shutil.copyfileobj(file.file, target)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        _forget_old(place)
+        folder.mkdir(mode=0o700)
+        for file in files:
+            with open(folder / (file.filename or ""), "xb") as target:
+                shutil.copyfileobj(file.file, target)
+    except (PermissionError, FileExistsError) as problem:
+        shutil.rmtree(folder, ignore_errors=True)
+        if Path(problem.filename).parent == folder:
+            raise Refused("Two files have the same name: choose each of them once.", 422) from None
+        raise Refused(f"{place} cannot be written: give the desk's account the right to it.", 507) from None
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)  # half a download is none
+        raise
     return id
 
 
@@ -183,19 +220,41 @@ def _require_name(name: str) -> None:
 
 
 def _forget_old(place: Path) -> None:
-    """Remove downloads that were not taken in time."""
-    for folder in place.iterdir():
-        if folder.stat().st_mtime < time.time() - KEPT:
+    """Make room for a download: remove those of any assignment that nobody took in time, and the oldest of many."""
+    for folder in [folder for one in place.parent.iterdir() for folder in one.iterdir()]:
+        if _used(folder) < time.time() - KEPT:
             shutil.rmtree(folder, ignore_errors=True)
+    for folder in sorted(place.iterdir(), key=_used, reverse=True)[MOST_KEPT - 1 :]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _used(folder: Path) -> float:
+    """When a download was last used; another desk may have removed it since it was listed."""
+    try:
+        return folder.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _folder_of(desk: Desk, about: Assignment, id: str) -> Path:
-    """The folder of a download. Raises Refused."""
+    """The folder of a download, which is kept for a while from now on. Raises Refused."""
     is_one = len(id) == 2 * IDS and id.isascii() and id.isalnum()
     folder = _place(desk, about) / id
-    if not is_one or not folder.is_dir():
-        raise Refused("This download is no longer here: drop it again.", 404)
-    return folder
+    try:
+        if is_one:
+            os.utime(folder)
+            return folder
+    except FileNotFoundError:
+        pass
+    raise Refused(GONE, 404)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """The files of a download. Raises Refused if somebody else has taken or forgotten it meanwhile."""
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        raise Refused(GONE, 404) from None
 
 
 # --- what is in them ------------------------------------------------------------------------------
@@ -210,18 +269,20 @@ def _collected(
     desk: Desk, about: Assignment, folder: Path, options: Mapping[str, str], more: Sequence[str] = ()
 ) -> Report:
     """What `collect` says: a process of its own, since what strangers packed is read there."""
-    paths = [str(path) for path in sorted(folder.iterdir())]
+    paths = [str(path) for path in _files_in(folder)]
     how = [f"{OPTIONS[name]}={value}" for name, value in options.items()]
-    command = [sys.executable, "-m", "autograder", "collect", about.name, *paths, "--format", "json", *how, *more]
+    command = [*COLLECT, about.name, *paths, "--format", "json", *how, *more]
     try:
-        done = subprocess.run(
-            command,
-            cwd=desk.root,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=READING,
-        )
+        # whoever is killed leaves its temporary files, which may be all that the archive holds
+        with tempfile.TemporaryDirectory(prefix="autograder-download-") as scratch:
+            done = subprocess.run(
+                command,
+                cwd=desk.root,
+                env={**os.environ, "PYTHONIOENCODING": "utf-8", "TMPDIR": scratch},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=READING,
+            )
     except subprocess.TimeoutExpired:
         return Report(problem=f"It could not be read in {READING:.0f} s: collect it with `autograder collect`.")
     except (OSError, ValueError):  # of an option with a NUL, for instance

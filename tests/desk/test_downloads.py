@@ -3,16 +3,21 @@
 import io
 import json
 import os
+import subprocess
+import tempfile
 import time
+import types
 import zipfile
 
 import desk_class
 import pytest
 from bs4 import BeautifulSoup
 from desk_class import built, client, desk, kit, place, record, text_of
+from desks import AppClient
 from small_course import NAME
 
-from autograder.desk import downloads
+from autograder.batch.commands import locked
+from autograder.desk import app, downloads
 from autograder.desk.visitors import FORM_TOKEN
 
 HERE = f"/instructor/{NAME}/download"
@@ -134,3 +139,95 @@ def test_what_is_not_taken_in_an_hour_goes(place, desk):
     os.utime(old, (time.time() - downloads.KEPT - 1,) * 2)
     dropped(teacher, data)
     assert old not in kept(place) and len(kept(place)) == 1
+
+
+def test_a_look_keeps_a_download_and_of_many_the_newest_stay(place, desk, monkeypatch):
+    monkeypatch.setattr(downloads, "MOST_KEPT", 2)
+    teacher = client(desk, "teacher")
+    first = dropped(teacher, b"no zip").headers["location"]
+    (old,) = kept(place)
+    os.utime(old, (time.time() - downloads.KEPT + 60,) * 2)
+    teacher.get(first)
+    second = dropped(teacher, b"no zip").headers["location"]
+    os.utime(old.with_name(second.rpartition("/")[2]), (time.time() - 60,) * 2)
+    (place / ".autograder/downloads/other" / "x").mkdir(parents=True)
+    os.utime(place / ".autograder/downloads/other" / "x", (0, 0))
+    dropped(teacher, b"no zip")
+    assert old in kept(place) and len(kept(place)) == 2
+    assert teacher.get(second).status_code == 404
+
+
+def test_a_few_downloads_are_read_at_a_time(place, desk, roster, monkeypatch):
+    monkeypatch.setattr(app, "DOWNLOADS", 1)
+    teacher, run, nested = client(desk, "teacher"), subprocess.run, []
+    other = AppClient(teacher.app, {"who": "teacher"})
+    where = dropped(teacher, archive(place, "Ada Lovelace")).headers["location"]
+
+    def looks_again(*args, **how):
+        nested.extend(other.get(where).status_code for _ in range(2))
+        nested.append(other.post(where, data={"do": "take", FORM_TOKEN: "yes"}).status_code)
+        return run(*args, **how)
+
+    monkeypatch.setattr(downloads, "subprocess", types.SimpleNamespace(**{**vars(subprocess), "run": looks_again}))
+    assert teacher.get(where).status_code == 200 and nested == [429] * 3 and not (place / "submitted").exists()
+
+
+def test_a_few_downloads_arrive_at_a_time(place, desk, monkeypatch):
+    monkeypatch.setattr(app, "DOWNLOADS", 1)
+    teacher, keep, nested = client(desk, "teacher"), downloads._keep, []
+    other = AppClient(teacher.app, {"who": "teacher"})
+
+    def drops_another(*about):
+        nested.append(dropped(other, b"x").status_code)
+        return keep(*about)
+
+    monkeypatch.setattr(downloads, "_keep", drops_another)
+    assert dropped(teacher, b"x").status_code == 303 and nested == [429] and len(kept(place)) == 1
+
+
+def test_what_somebody_else_took_meanwhile_is_gone_in_a_sentence(place, desk, roster, monkeypatch):
+    teacher, collected = client(desk, "teacher"), downloads._collected
+    where = dropped(teacher, archive(place, "Ada Lovelace")).headers["location"]
+
+    def forgotten_first(*about):
+        client(desk, "teacher").post(where, data={"do": "forget", FORM_TOKEN: "yes"})
+        return collected(*about)
+
+    monkeypatch.setattr(downloads, "_collected", forgotten_first)
+    answer = teacher.get(where)
+    assert answer.status_code == 404 and "no longer here" in text_of(answer)
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(place, desk):
+    (place / ".autograder/downloads").mkdir(parents=True, exist_ok=True)
+    (place / ".autograder/downloads" / NAME).write_text("")
+    answer = dropped(client(desk, "teacher"), b"x")
+    assert answer.status_code == 507 and "cannot be written" in text_of(answer)
+
+
+def test_two_files_of_one_name_are_not_kept(place, desk):
+    files = [("download", ("hw.zip", b"x"))] * 2
+    answer = client(desk, "teacher").post(HERE, files=files, data={FORM_TOKEN: "yes"})
+    assert answer.status_code == 422 and "the same name" in text_of(answer) and kept(place) == []
+
+
+def test_who_takes_too_long_leaves_nothing_behind(place, desk, roster, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(downloads, "READING", 1.0)
+    code = "import tempfile, time; tempfile.mkdtemp(); time.sleep(60)"
+    monkeypatch.setattr(downloads, "COLLECT", [downloads.sys.executable, "-c", code])
+    teacher = client(desk, "teacher")
+    where = dropped(teacher, archive(place, "Ada Lovelace")).headers["location"]
+    before = {*tmp_path.iterdir()}
+    assert "could not be read in 1 s" in text_of(teacher.get(where)) and {*tmp_path.iterdir()} == before
+
+
+def test_a_look_goes_on_beside_a_run_and_modules_of_the_course_are_none_of_the_kit(place, desk, roster):
+    teacher = client(desk, "teacher")
+    where = dropped(teacher, archive(place, "Ada Lovelace", "Bob Ross")).headers["location"]
+    (place / "json.py").write_text("raise SystemExit(9)")
+    with locked(place, NAME):
+        assert "2 hand-ins" in text_of(teacher.get(where))
+        answer = teacher.post(where, data={"do": "take", FORM_TOKEN: "yes"})
+        assert answer.status_code == 422 and "Another run" in text_of(answer)
+    assert len(kept(place)) == 1
