@@ -145,7 +145,7 @@ class Collector:
                 continue
             if counts == BEST and any(one.state != DONE and one.exercise is None for one in theirs):
                 self.told.problems.append(f"{shown(student)}: an attempt is not graded yet, which may be better")
-            if not self._take(student, chosen, due.of(student), notes.get(student, {})):
+            if not self._take(student, chosen, until, notes.get(student, {})):
                 continue
             self._keep_result(student, chosen)
             late = counting.is_late(chosen, until)
