@@ -43,9 +43,10 @@ def _change(root: Path, assignment: course.Assignment, student: str, why: str | 
     """Keep or, with None, take back an excuse; a late penalty that the student has is determined again."""
     runs, results = NbgraderCourse(root), Store(root)
     with locked(root, assignment.name):
-        with runs.gradebook() as gradebook:
-            require_student(gradebook, results, student, must_be_there=why is not None)
         kept = results.excused(assignment.name)
+        if why is not None or student not in kept:  # what is kept can be taken back of who has left the gradebook, too
+            with runs.gradebook() as gradebook:
+                require_student(gradebook, results, student, must_be_there=why is not None)
         others = {one: reason for one, reason in kept.items() if one != student}
         results.put_excused(assignment.name, others if why is None else {**others, student: why})
         penalties.settle(runs, assignment, student)

@@ -62,7 +62,8 @@ def extend(root: Path, assignment: course.Assignment, student: str, by: timedelt
             due = _due(gradebook, assignment)
             theirs = moved(_later(assignment, due, by) if by else due, results.pauses(), student, assignment.name)
             of_class = moved(due, results.pauses(), "", assignment.name)
-            require_student(gradebook, results, student, must_be_there=by is not None)
+            if by or student not in results.extensions(assignment.name):  # or it is taken back of who has left
+                require_student(gradebook, results, student, must_be_there=by is not None)
             _record(gradebook, results, assignment, student, by)
         penalties.settle(runs, assignment, student)
     who = f"{printable(student)}: {assignment.name} is due"

@@ -59,39 +59,45 @@ def _moment(text: str) -> datetime:
 
 def pause(root: Path, wanted: Pause) -> str:
     """Keep a pause; returns which due dates it moves, a line each. Raises UserError."""
-    results = Store(root)
-    found = results.pauses()
-    if len(found) >= MOST and wanted not in found:
-        raise UsageError(f"There are {MOST} pauses already: `autograder pause --undo` takes one back.")
-    _change(root, wanted, [*(one for one in found if one != wanted), wanted], is_new=True)
+    _change(root, wanted, is_new=True)
     moved = [line for line in _moves(root, wanted) if line]
     return "\n".join([f"Paused: {shown(wanted)}", *(moved or ["No due date moves."])])
 
 
 def undo(root: Path, wanted: Pause) -> str:
     """Take a pause back; returns a sentence. Raises UserError."""
-    found = Store(root).pauses()
-    if wanted not in found:
-        raise UsageError("There is no such pause: `autograder pause` lists them, as they are to be typed.")
-    _change(root, wanted, [one for one in found if one != wanted], is_new=False)
+    _change(root, wanted, is_new=False)
     return f"No longer paused: {shown(wanted)}"
 
 
-def _change(root: Path, wanted: Pause, kept: Sequence[Pause], is_new: bool) -> None:
-    """Keep these pauses; late penalties on which one bears are determined again."""
+def _change(root: Path, wanted: Pause, is_new: bool) -> None:
+    """Keep a pause or take it back; late penalties on which it bears are determined again."""
     runs, results = NbgraderCourse(root), Store(root)
     concerned = [one for one in course.assignments(root).values() if one.name in wanted.assignments]
     concerned = concerned or [*course.assignments(root).values()]
     with contextlib.ExitStack() as stack:
         for name in (PAUSES, *(one.name for one in concerned)):
             stack.enter_context(locked(root, name))
-        with runs.gradebook() as gradebook:
-            for student in wanted.students:
-                require_student(gradebook, results, student, must_be_there=is_new)
+        found = results.pauses()  # another instructor may have changed them until now
+        kept = [one for one in found if one != wanted]
+        if is_new:
+            _require_new(runs, results, wanted, kept)
+            kept.append(wanted)
+        elif wanted not in found:
+            raise UsageError("There is no such pause: `autograder pause` lists them, as they are to be typed.")
         results.put_pauses(kept)
         for assignment in concerned:
             for student in wanted.students or (None,):
                 penalties.settle(runs, assignment, student)
+
+
+def _require_new(runs: NbgraderCourse, results: Store, wanted: Pause, others: Sequence[Pause]) -> None:
+    """Raises UsageError unless a pause is for students of the class, and there are not too many `others`."""
+    if len(others) >= MOST:
+        raise UsageError(f"There are {MOST} pauses already: `autograder pause --undo` takes one back.")
+    with runs.gradebook() as gradebook:
+        for student in wanted.students:
+            require_student(gradebook, results, student, must_be_there=True)
 
 
 def _moves(root: Path, wanted: Pause) -> list[str]:
@@ -134,8 +140,8 @@ def words(one: Pause) -> dict[str, str]:
 
 def _written(when: datetime, is_end: bool = False) -> str:
     if when.hour or when.minute:
-        return f"{when:%Y-%m-%dT%H:%M}"
-    return f"{when - DAY if is_end else when:%Y-%m-%d}"
+        return when.replace(tzinfo=None).isoformat("T", "minutes")  # unlike %Y, with four digits of any year
+    return (when - DAY if is_end else when).date().isoformat()
 
 
 def listing(root: Path) -> str:

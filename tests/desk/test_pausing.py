@@ -207,3 +207,40 @@ def test_who_pauses_nothing(desk, place, run, due, form, who, changed, status):
     answer = client(desk, who).post(f"/instructor/{form}", data=sent)
     assert answer.status_code == status and "\u202e" not in answer.text and len(answer.text) < 10**5
     assert Store(place).pauses() == [kept]
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_two_instructors_at_once_keep_what_the_other_did(place, run, due, monkeypatch, is_new):
+    first, second = (pausing.pause_of(f"2026-11-{day}", f"2026-11-{day}") for day in (20, 22))
+    if not is_new:
+        pausing.pause(place, first)
+    locked = pausing.locked
+
+    def after_the_other(*about):
+        monkeypatch.setattr(pausing, "locked", locked)
+        pausing.pause(place, second)
+        return locked(*about)
+
+    monkeypatch.setattr(pausing, "locked", after_the_other)
+    (pausing.pause if is_new else pausing.undo)(place, first)
+    assert {*Store(place).pauses()} == ({first, second} if is_new else {second})
+
+
+@pytest.mark.parametrize("begin, end", [("0001-01-01", "0001-02-01"), ("0042-03-01T10:30", "0042-03-01T11:00")])
+def test_of_any_year_it_is_listed_as_it_is_typed(begin, end):
+    one = pausing.pause_of(begin, end)
+    words = pausing.words(one)
+    assert (words["begin"], words["end"]) == (begin, end) and pausing.pause_of(words["begin"], words["end"]) == one
+
+
+def test_what_is_kept_is_taken_back_of_who_is_no_longer_in_the_gradebook(place, run, due):
+    for words in (["pause", *OF_DUE, "--for", "ada"], ["excuse", "ada", "01"], ["extend", "ada", "01", "1d"]):
+        assert run(*words)[0] == 0
+    with NbgraderCourse(place).gradebook() as book:
+        book.remove_student("ada")
+    for words in (["pause", *OF_DUE, "--for", "ada", "--undo"], ["excuse", "ada", "01", "--undo"]):
+        assert run(*words)[0] == 0
+        assert run(*words)[0] != 0
+    assert run("extend", "ada", "01", "none")[0] == 0
+    results = Store(place)
+    assert not results.pauses() and not results.excused(NAME) and not results.extensions(NAME)
