@@ -67,7 +67,9 @@ class Deadline:
             return ""
         if days == self.spent:
             return f"It came late, and uses {_days(days)}, if it counts: {_are_left(self.left)}."
-        return "" if days < self.spent else f"It came {_days(days, 'day')} late: your late days do not cover that."
+        if days <= self.reach:
+            return f"It came late, and would use {_days(days)}, if it counted."
+        return f"It came {_days(days, 'day')} late: your late days do not cover all of that."
 
     def said_left(self) -> str:
         """How many late days a student has left, in a sentence; "" where there are none."""

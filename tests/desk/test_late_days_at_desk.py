@@ -151,6 +151,26 @@ def test_what_is_left_and_what_a_hand_in_costs(three):
         assert mine(ada, ONE)["late_days"] == "" and not mine(ada, THREE)["is_over"]
 
 
+def test_of_the_best_that_in_time_spends_nothing(three):
+    place, release = three
+    set_due(place, one=30)
+    with desk_in(place, counts="best") as desk:
+        ada = Client(desk, "ada")
+        ids = [ada.hand_in(notebook(release), ONE).json()["receipt"]["attempt"] for _ in range(3)]
+        for id, hours, score in zip(ids, (31, 20, 1), (1.0, 2.0, 1.5), strict=True):
+            arrived = datetime.now(UTC).timestamp() - hours * 3600
+            done = {"state": "done", "level": "names", "told": "[]", "score": score, "max_score": 2.0}
+            with desk.record.writing() as connection:
+                connection.execute(sa.update(ATTEMPT).where(ATTEMPT.c.id == id).values(arrived=arrived, **done))
+        notes = [ada.get(f"/api/attempts/{id}").json()["note"] for id in ids]
+        assert notes == [
+            "",
+            "It came late, and uses 1 late day, if it counts: 2 are left.",
+            "It came late, and would use 2 late days, if it counted.",
+        ]
+        assert delivering.points_that_count(desk, "student:ada", ONE).points == 2.0
+
+
 def test_later_than_they_reach(three):
     place, release = three
     set_due(place, one=49)

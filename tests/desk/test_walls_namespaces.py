@@ -268,6 +268,7 @@ def test_the_migration_counts_what_was_best(tmp_path):
             told = json.dumps([{"exercise": "attention", "score": score}, {"exercise": "merge", "score": None}])
             connection.execute(sa.update(ATTEMPT).where(ATTEMPT.c.id == id).values(told=told, state="done"))
         for statement in (
+            "ALTER TABLE desk_delivery DROP COLUMN withdrawn",
             "DROP TABLE desk_complaint",
             "DROP TABLE desk_best",
             "ALTER TABLE desk_attempt DROP COLUMN begun",
