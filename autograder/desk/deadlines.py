@@ -115,13 +115,13 @@ class Deadlines:
         self._due = functools.cache(functools.partial(self.book.due, student=student))
 
     def of(self, assignment: str) -> Deadline:
-        """The Deadline for an assignment that the gradebook has."""
+        """The Deadline for an assignment."""
         own, settings = self._due(assignment), self.settings(assignment)
         is_excused, spent = self._is_excused(assignment), self._spent
         reach = self.rules.reach(spent, assignment)
         closes = None if settings.takes_late or is_excused else due_with(own.at, timedelta(days=reach))
         return Deadline(
-            self.book.assignments()[assignment],
+            self.book.assignments().get(assignment),
             own.at,
             closes,
             own.is_extended,

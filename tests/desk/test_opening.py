@@ -13,7 +13,8 @@ from lti_platform import USERS
 
 from autograder.desk.doors import delivering, maintaining, opening
 from autograder.desk.doors.opening import Where
-from autograder.desk.gradebook_reader import GradebookReader
+from autograder.desk.gradebook_reader import GradebookReader, OwnDue
+from autograder.desk.settings import Settings
 from autograder.errors import CourseError, UsageError
 from autograder.grading.store import Store
 from autograder.intake.people import Roster, Student
@@ -157,8 +158,10 @@ def test_points_that_may_be_delivered(tmp_path):
     desk = SimpleNamespace(
         root=ROOT,
         record=SimpleNamespace(attempts=lambda owner, assignment, whole: list(attempts)),
-        settings=lambda assignment: SimpleNamespace(counts="last"),
-        book=SimpleNamespace(due=lambda assignment, student: datetime(2026, 2, 1, tzinfo=UTC)),
+        settings=lambda assignment: Settings(counts="last"),
+        book=SimpleNamespace(
+            due=lambda assignment, student: OwnDue(datetime(2026, 2, 1, tzinfo=UTC), False, False), assignments=dict
+        ),
     )
 
     def points():
