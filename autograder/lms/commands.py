@@ -176,13 +176,7 @@ def export(
     remarks: list[str] = []
     for system in dict.fromkeys(wanted):
         if system in ("gradescope", "exercism"):
-            many = 0
-            for student, text in exports.results_files(system, grades, assignment, results):
-                store.write(folder / system / student / "results.json", text)
-                many += 1
-            for grade in grades:
-                if grade.is_excused:  # since an export before
-                    (folder / system / grade.student.id / "results.json").unlink(missing_ok=True)
+            many = _write_results(folder / system, system, grades, assignment, results)
             print(f"{_shown(root, folder / system)}/STUDENT/results.json: {_students(many)}")
             continue
         if system == "csv":
@@ -211,12 +205,31 @@ def export(
     if absent:
         what = "with 0" if zeros else "with no grade (--zeros gives 0)"
         remarks.append(f"without a hand-in, and {what}: {', '.join(absent)}")
-    if excused := [grade.student.id for grade in grades if grade.is_excused]:
-        remarks.append(f"excused, so {exports.EXCUSED} for Canvas and no points elsewhere: {', '.join(excused)}")
-        if "moodle" in wanted:
-            remarks.append("a grade that Moodle has of them already stays there: take it out in its gradebook")
+    remarks += _excused(grades, wanted)
     _tell(remarks)
     return 0
+
+
+def _write_results(
+    folder: Path, system: str, grades: Sequence[exports.Grade], assignment: Assignment, results: Store
+) -> int:
+    """Write everybody's results.json, and none for who is excused since; returns how many."""
+    many = 0
+    for student, text in exports.results_files(system, grades, assignment, results):
+        store.write(folder / student / "results.json", text)
+        many += 1
+    for grade in grades:
+        if grade.is_excused:
+            (folder / grade.student.id / "results.json").unlink(missing_ok=True)
+    return many
+
+
+def _excused(grades: Sequence[exports.Grade], wanted: Sequence[str]) -> Iterator[str]:
+    """What to say of who is excused, in the `wanted` layouts."""
+    if excused := [grade.student.id for grade in grades if grade.is_excused]:
+        yield f"excused, so {exports.EXCUSED} for Canvas and no points elsewhere: {', '.join(excused)}"
+        if "moodle" in wanted:
+            yield "a grade that Moodle has of them already stays there: take it out in its gradebook"
 
 
 def waived(results: Store, assignment: Assignment, wanted: Mapping[str, Sequence[str]]) -> Iterator[str]:
