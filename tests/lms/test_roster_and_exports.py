@@ -850,6 +850,8 @@ def test_the_table_has_a_column_for_what_was_measured_and_leaves_it_empty_where_
     results = SimpleNamespace(latest_of=lambda name, student: (verdicts[student], None), excused=lambda name: {})
 
     book = MagicMock()
+    nobody_late = SimpleNamespace(spent=lambda student: 0)
+    monkeypatch.setattr(exports, "Deadlines", lambda *about: nobody_late)
     monkeypatch.setattr(exports.exporting, "row", lambda book, about, student, is_excused: exports.exporting.COLUMNS)
     students = [SimpleNamespace(id=who) for who in measured]
     text = exports.nbgrader_table(SimpleNamespace(gradebook=book), SimpleNamespace(name="12"), students, results)
