@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -42,6 +43,7 @@ CHANGES = {  # what such an edit changes in the line, by its kind
 PAIRED = {"max", "min", "median", "mode", "sort", "topk", "cummax", "cummin", "kthvalue"}  # methods that give a pair
 TENSORS = {"torch", "np", "numpy"}  # modules whose `sqrt` is meant, and not that of `math`
 SEQUENCES = (ast.List, ast.Tuple, ast.ListComp, ast.BinOp)
+MOST_NEAR = 2  # names that are spelt nearly as one that is missing
 MOST_UNUSED, MOST_PLACES = 3, 4  # names that are made and never used, and places among the arguments of a call
 INF = ("inf", "-inf")
 
@@ -189,7 +191,7 @@ def kept(text: str) -> Iterator[Mutant]:
 def meant(text: str, missing: Collection[str]) -> Iterator[Mutant]:
     """The program with a name that a function takes or makes in place of one that is `missing`, in all of the function.
 
-    Those that it makes no use of come first. Raises SyntaxError.
+    Those that are spelt nearly so come first, then those that it makes no use of. Raises SyntaxError.
     """
     page, tree = Page(text), ast.parse(text)
     unused = _unused(tree)
@@ -198,7 +200,8 @@ def meant(text: str, missing: Collection[str]) -> Iterator[Mutant]:
         calls = (unused.get(id(node), []) for node in ast.walk(function))
         likely = next(filter(None, calls), [])
         taken = [one.arg for one in function.args.args if one.arg != "self"]
-        for name in dict.fromkeys([*likely, *taken[:MOST_PLACES]]) if uses else ():
+        near = difflib.get_close_matches(uses[0].id, sorted(_bound(function)), n=MOST_NEAR) if uses else ()
+        for name in dict.fromkeys([*near, *likely, *taken[:MOST_PLACES]]) if uses else ():
             put = [(*page.span(use), name) for use in uses]
             yield Mutant(MEANT, _with_put(page, put), page.text, uses[0].lineno, "", page.span(uses[0]))
 

@@ -72,6 +72,11 @@ def a_class(made="self.f = nn.Linear(d, n)", returned="self.f(x)", first="super(
         ("def f(x):\n    assert x, 'no'", "def f(x):\n    if not x:\n        raise ValueError('no')", undoing.REFUSAL),
         ("def f(x):\n    raise TypeError('no')", "def f(x):\n    raise ValueError('no')", undoing.REFUSAL),
         ("def f(x, y):\n    return x + gone", "def f(x, y):\n    return x + y", undoing.MEANT),
+        (
+            "def f(x, a, b, c):\n    ones = 1\n    return ones * gone",
+            "def f(x, a, b, c):\n    ones = 1\n    return ones * ones",
+            undoing.MEANT,
+        ),
         ("def f(x, y):\n    return g(x)", "def f(x, y):\n    return g(x, y)", undoing.ARGUMENT),
         ("def f(x):\n    return x - x.max(-1)", "def f(x):\n    return x - x.max(-1).values", undoing.PART),
         ("def f(x):\n    return x / torch.sqrt(len(x))", "def f(x):\n    return x / len(x) ** 0.5", undoing.ROOT),

@@ -313,9 +313,9 @@ BANK.share(
 mistake(
     "softmax-without-dim",
     says("softmax-without-dim"),
-    {BANK.places[place]: new for place, new in MASK_CLEARS.items()},
     SOFTMAX="F.softmax(scores)",
 )
+BANK.variant("softmax-without-dim", **MASK_CLEARS, SOFTMAX="F.softmax(scores)")
 BANK.share(attention.SHIFTED)
 for words, epsilon in {
     "a-hundred-thousandth": "1e-5",

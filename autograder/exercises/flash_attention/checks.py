@@ -128,7 +128,7 @@ def test_one_block(submission: Submission, draw: Draw) -> None:
         equal(one, given)
 
 
-@check("values", points=0.25)
+@check("values", points=0.5)
 def test_blocks(submission: Submission, draw: Draw) -> None:
     """In blocks of queries and of keys, which need not divide them, the output is the same."""
     attention = one_block(submission, draw)
@@ -203,7 +203,7 @@ def test_gradient_of_keys(submission: Submission, draw: Draw) -> None:
         right_gradients(submission, draw, size, names=("key",))
 
 
-@check("gradients", points=0.25)
+@check("gradients", points=0.5)
 def test_causal_gradients(submission: Submission, draw: Draw) -> None:
     """With `causal=True` the gradients are right as well, and none of them is NaN."""
     in_blocks(submission, draw)
@@ -213,7 +213,7 @@ def test_causal_gradients(submission: Submission, draw: Draw) -> None:
         right_gradients(submission, draw, size, True, t=S)
 
 
-@check("gradients", points=0.25)
+@check("gradients", points=0.5)
 def test_no_gradient_through_the_lse(submission: Submission, draw: Draw) -> None:
     """No gradient goes through the lse: what is kept for it would be the exponentials of every tile."""
     in_blocks(submission, draw)
@@ -352,7 +352,7 @@ def test_what_is_kept_and_made(submission: Submission, draw: Draw) -> None:
             )
 
 
-@check("mode", points=1, witnessed=True)
+@check("mode", points=0.25, witnessed=True)
 def test_hidden_tiles_are_not_made(submission: Submission, draw: Draw) -> None:
     """With `causal=True` no tile above the diagonal is made, neither forward nor backward: fewer products."""
     attention, counts = finding(submission, draw), {}
