@@ -15,11 +15,10 @@ from sqlalchemy import make_url
 
 from .. import course
 from ..errors import UsageError
-from ..grading import late_days
 from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
-from . import complaining, deliveries, downloads, instructor, logs, released, server, waiting
+from . import complaining, deadlines, deliveries, downloads, instructor, logs, released, server, waiting
 from .app import make_app
 from .desk import Desk
 from .doors import maintaining, opening
@@ -135,7 +134,7 @@ def opened(runs: NbgraderCourse, options: Any, device: str) -> Iterator[Desk]:
     points, scoring = options_of.points_wanted(runs.config), options_of.scoring(runs.config)
     settings: Callable[[str], Any] = functools.cache(functools.partial(settings_of, runs.config))
     settings("")  # raises now if something is wrong
-    late_days.of_course(root)
+    deadlines.rules_of(root)
     gradebook = runs.directory.db_url
     with contextlib.ExitStack() as stack:
         record = Record(database_of(root, gradebook, options))

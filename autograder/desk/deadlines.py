@@ -9,10 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import CourseError
 from ..grading import late_days
 from ..grading.late_days import HandIn, LateDays
 from ..grading.store import Store
 from ..report.gradebook_marks import due_with
+from .logs import Log
 from .record import DONE, Attempt, Record, of_student
 from .settings import BEST, LAST, Settings
 
@@ -101,17 +103,23 @@ def _are_left(many: int, of: str = "") -> str:
 
 
 class Deadlines:
-    """The deadlines of one student ("" is who is none). `settings` are those of an assignment.
+    """The deadlines of one student ("" is who is none). `settings` are those of an assignment, `rules` the course's.
 
     Raises CourseError and SQLAlchemy's errors.
     """
 
     def __init__(
-        self, root: Path, record: Record, book: GradebookReader, settings: Callable[[str], Settings], student: str
+        self,
+        root: Path,
+        record: Record,
+        book: GradebookReader,
+        settings: Callable[[str], Settings],
+        student: str,
+        rules: LateDays | None = None,
     ) -> None:
         self.record, self.book, self.settings, self.student = record, book, settings, student
         self.results = Store(root)
-        self.rules = late_days.of_course(root) if student else LateDays()
+        self.rules = LateDays() if not student else late_days.of_course(root) if rules is None else rules
         self._due = functools.cache(functools.partial(self.book.due, student=student))
 
     def of(self, assignment: str) -> Deadline:
@@ -163,4 +171,21 @@ class Deadlines:
 
 def deadlines_of(desk: Desk, student: str) -> Deadlines:
     """The Deadlines of a student of a desk's course."""
-    return Deadlines(desk.root, desk.record, desk.book, desk.settings, student)
+    return Deadlines(desk.root, desk.record, desk.book, desk.settings, student, rules_of(desk.root))
+
+
+def rules_of(root: Path) -> LateDays:
+    """The LateDays of a desk's course, or, while its configuration cannot be read, those that it had before.
+
+    Whoever hands in does not have to wait until an instructor has written a line to its end. Raises CourseError.
+    """
+    try:
+        _rules[root] = late_days.of_course(root)
+    except CourseError as problem:
+        if root not in _rules:
+            raise
+        Log(__name__).error("late days stay as they were: %s", problem)
+    return _rules[root]
+
+
+_rules: dict[Path, LateDays] = {}

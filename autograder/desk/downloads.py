@@ -221,7 +221,7 @@ def _require_name(name: str) -> None:
 
 def _forget_old(place: Path) -> None:
     """Make room for a download: remove those of any assignment that nobody took in time, and the oldest of many."""
-    for folder in [folder for one in place.parent.iterdir() for folder in one.iterdir()]:
+    for folder in place.parent.glob("*/*"):
         if _used(folder) < time.time() - KEPT:
             shutil.rmtree(folder, ignore_errors=True)
     for folder in sorted(place.iterdir(), key=_used, reverse=True)[MOST_KEPT - 1 :]:

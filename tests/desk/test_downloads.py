@@ -151,6 +151,7 @@ def test_a_look_keeps_a_download_and_of_many_the_newest_stay(place, desk, monkey
     second = dropped(teacher, b"no zip").headers["location"]
     os.utime(old.with_name(second.rpartition("/")[2]), (time.time() - 60,) * 2)
     (place / ".autograder/downloads/other" / "x").mkdir(parents=True)
+    (place / ".autograder/downloads/.DS_Store").write_text("no folder")
     os.utime(place / ".autograder/downloads/other" / "x", (0, 0))
     dropped(teacher, b"no zip")
     assert old in kept(place) and len(kept(place)) == 2

@@ -3,6 +3,7 @@
 import csv
 import io
 import shutil
+import threading
 from datetime import UTC, datetime, timedelta
 
 import desk_class
@@ -19,6 +20,7 @@ from test_extending import due, gradebook, penalties
 from autograder import course
 from autograder.desk.doors import delivering
 from autograder.desk.tables import ATTEMPT
+from autograder.errors import CourseError
 from autograder.grading.store import Store
 from autograder.nbgrader import options
 from autograder.nbgrader.runs import NbgraderCourse
@@ -235,3 +237,41 @@ def test_points_of_a_hand_in_that_late_days_cover_go_back(three):
         assert delivering.points_that_count(desk, "student:ada", ONE).points == 1.0
         Store(place).put_excused(ONE, {"ada": "ill"})
         assert delivering.points_that_count(desk, "student:ada", ONE) is None
+
+
+@pytest.mark.parametrize("line", ['c.Exercises.late_days = "4"', "c.Exercises.late_days = -1", "c.Exercises.late_da("])
+def test_a_line_that_is_being_written_stops_nobody(three, caplog, line):
+    place, release = three
+    set_due(place, one=1)
+    with desk_in(place) as desk:
+        ada = Client(desk, "ada")
+        assert mine(ada, ONE)["late_days"].startswith("3 of your 3")
+        configure(place, line)
+        assert mine(ada, ONE)["late_days"].startswith("3 of your 3") and "stay as they were" in caplog.text
+        assert ada.hand_in(notebook(release), ONE).status_code == 201
+        assert delivering.points_that_count(desk, "student:ada", ONE) is None  # it is not graded yet
+
+
+def test_what_the_gradebook_no_longer_has_is_not_delivered(three):
+    place, release = three
+    with desk_in(place) as desk:
+        assert Client(desk, "ada").hand_in(notebook(release), ONE).status_code == 201
+    with NbgraderCourse(place).gradebook() as book:
+        book.remove_assignment(ONE)
+    with desk_in(place) as desk:
+        assert delivering.points_that_count(desk, "student:ada", ONE) is None
+
+
+def test_deliveries_outlast_a_course_with_a_mistake(monkeypatch):
+    over, seen = threading.Event(), []
+
+    def look(*about):
+        seen.append(about)
+        if len(seen) == 2:
+            over.set()
+        raise CourseError("a mistake")
+
+    monkeypatch.setattr(delivering, "look", look)
+    monkeypatch.setattr(delivering, "LOOK", 0.0)
+    delivering._deliver(None, None, over)
+    assert len(seen) == 2

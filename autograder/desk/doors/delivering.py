@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import SQLAlchemyError
 
 from ... import course
+from ...errors import UserError
 from ...grading.store import Store
 from ...report import lesson
 from .. import answers, counting
@@ -62,7 +63,7 @@ def points_that_count(desk: Desk, owner: str, assignment: str) -> Counted | None
     the points yet, or is excused.
     """
     about = course.assignments(desk.root).get(assignment)
-    if about is None:
+    if about is None or assignment not in desk.book.assignments():
         return None
     student = owner.removeprefix("student:")
     deadline = deadlines_of(desk, student).of(assignment)
@@ -94,5 +95,5 @@ def _deliver(desk: Desk, deliveries: Deliveries, over: threading.Event) -> None:
     while not over.wait(LOOK):
         try:
             since = look(desk, deliveries, since)
-        except (SQLAlchemyError, OSError) as error:
+        except (SQLAlchemyError, OSError, UserError) as error:
             log.warning("points cannot be delivered at present: %s", str(error).split("\n")[0])
