@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -121,14 +122,15 @@ def _moves(root: Path, wanted: Pause) -> list[str]:
 
 def shown(one: Pause) -> str:
     """A pause as it is typed."""
-    whose = [f"--for {printable(student)}" for student in one.students]
-    return " ".join([_written(one.begin), _written(one.end, is_end=True), *whose, *one.assignments])
+    whose = [f"--for {shlex.quote(printable(student))}" for student in one.students]
+    where = map(printable, one.assignments)
+    return " ".join([_written(one.begin), _written(one.end, is_end=True), *whose, *where])
 
 
 def in_words(one: Pause) -> str:
     """A pause for a reader."""
     whose = f", for {', '.join(map(printable, one.students))}" if one.students else ""
-    where = f", in {', '.join(one.assignments)}" if one.assignments else ""
+    where = f", in {', '.join(map(printable, one.assignments))}" if one.assignments else ""
     return f"{_written(one.begin)} to {_written(one.end, is_end=True)}{whose}{where}"
 
 

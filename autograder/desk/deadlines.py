@@ -126,7 +126,9 @@ class Deadlines:
         """The Deadline for an assignment."""
         own, settings = self._due(assignment), self.settings(assignment)
         is_excused, spent = self._is_excused(assignment), self._spent
-        reach = self.rules.reach(spent, assignment)
+        # where the last one counts in any case, one handed in now has its turn after all other assignments'
+        others = self._spent_but(assignment) if settings.takes_late else spent
+        reach = self.rules.reach(others, assignment)
         closes = None if settings.takes_late or is_excused else due_with(own.at, timedelta(days=reach))
         return Deadline(
             self.book.assignments().get(assignment),
@@ -147,11 +149,18 @@ class Deadlines:
     @functools.cached_property
     def _spent(self) -> dict[str, int]:
         """The late days that the student's hand-ins spend, by assignment."""
+        return self._spent_but()
+
+    def _spent_but(self, *forget: str) -> dict[str, int]:
+        """The late days that are spent if the student had handed in nothing of these assignments."""
         if not self.rules.budget:
             return {}
-        there = self.book.assignments()
-        excused = [name for name in there if self._is_excused(name)]
-        return late_days.spent([*self._hand_ins()], lambda name: self._due(name).at, self.rules, excused)
+        excused = [name for name in self.book.assignments() if self._is_excused(name)]
+        return late_days.spent(self._handed_in, lambda name: self._due(name).at, self.rules, [*excused, *forget])
+
+    @functools.cached_property
+    def _handed_in(self) -> list[HandIn]:
+        return [*self._hand_ins()]
 
     def _hand_ins(self) -> Iterator[HandIn]:
         """What the student has handed in: at the desk, and by other ways, of which the gradebook has the last."""

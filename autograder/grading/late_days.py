@@ -49,7 +49,7 @@ class LateDays:
 @dataclass(frozen=True)
 class HandIn:
     """A whole notebook, handed in at a time. It counts in place of an earlier one if it is `worth` as much, and not too
-    late for late days; `is_forced`: in any case.
+    late for late days; `is_forced`: in any case, and the gradebook knows nothing of those before it.
     """
 
     assignment: str
@@ -74,7 +74,9 @@ def spent(
     days: dict[str, int] = {}
     kept: dict[str, tuple[float, int]] = {}
     left_out = set(forget)
-    for one in sorted(hand_ins, key=lambda one: one.at) if rules.budget else ():
+    ordered = sorted(hand_ins, key=lambda one: one.at) if rules.budget else []
+    forced = {one.assignment: number for number, one in enumerate(ordered) if one.is_forced}
+    for one in (one for number, one in enumerate(ordered) if number >= forced.get(one.assignment, 0)):
         late, name = days_late(one.at, due(one.assignment)), one.assignment
         reach, place = rules.reach(days, name), (one.worth, -late)
         if name in left_out or not one.is_forced and (late > reach or place < kept.get(name, place)):

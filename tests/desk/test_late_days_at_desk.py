@@ -275,3 +275,20 @@ def test_deliveries_outlast_a_course_with_a_mistake(monkeypatch):
     monkeypatch.setattr(delivering, "LOOK", 0.0)
     delivering._deliver(None, None, over)
     assert len(seen) == 2
+
+
+def test_where_the_last_counts_in_any_case_the_turn_is_the_last_ones(three):
+    place, release = three
+    set_due(place, one=49, two=49, three=-24)
+    configure(place, "c.Exercises.late_days_each = 3")
+    with desk_in(place, counts="latest") as desk:
+        ada = Client(desk, "ada")
+        for name, ago in ((ONE, 24), (TWO, 0)):
+            id = ada.hand_in(notebook(release), name).json()["receipt"]["attempt"]
+            with desk.record.writing() as connection:
+                arrived = (datetime.now(UTC) - ago * HOUR).timestamp()
+                connection.execute(sa.update(ATTEMPT).where(ATTEMPT.c.id == id).values(arrived=arrived))
+        assert "Your hand-in here uses 2 late days. A hand-in now uses 3" not in mine(ada, ONE)["late_days"]
+        assert "Late days do not cover a hand-in now." in mine(ada, ONE)["late_days"]
+        assert ada.hand_in(notebook(release), ONE).status_code == 201
+        assert mine(ada, ONE)["late_days"].startswith("0 of your 3") and "uses 3" in mine(ada, TWO)["late_days"]

@@ -244,3 +244,10 @@ def test_what_is_kept_is_taken_back_of_who_is_no_longer_in_the_gradebook(place, 
     assert run("extend", "ada", "01", "none")[0] == 0
     results = Store(place)
     assert not results.pauses() and not results.excused(NAME) and not results.extensions(NAME)
+
+
+def test_whatever_a_name_is_the_list_can_be_printed_and_typed(place, run, due):
+    moment = datetime(2026, 11, 20, tzinfo=UTC)
+    Store(place).put_pauses([Pause(moment, moment + DAY, ("ada l; x",), ("\ud800\x1b[31m",))])
+    code, said, _ = run("pause")
+    assert code == 0 and "--for 'ada l; x'" in said and "\x1b" not in said and said.encode()

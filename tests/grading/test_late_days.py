@@ -1,5 +1,6 @@
 """Late days follow from hand-ins and due dates: what is spent on which assignment, and what the options may be."""
 
+import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -72,6 +73,37 @@ def test_what_is_handed_in_anyway_spends_days_if_they_cover_it():
     own = LateDays(budget=4, each=2, partly=True)
     assert of(late("01", 3, is_forced=True), late("02", 2, is_forced=True), rules=own) == {"01": 2, "02": 2}
     assert of(late("01", 3, is_forced=True), late("01", -1, is_forced=True), rules=own) == {"01": 2}
+
+
+def test_one_that_replaces_others_in_any_case_has_its_turn_at_its_own_time():
+    """The gradebook has the last one alone: a desk that kept the turn of an earlier one would promise too much."""
+    due, rules = {**DUE, "01": DUE["02"]}, LateDays(budget=3, each=3)
+    first, second, last = (
+        HandIn(name, due[name] + days * DAY, is_forced=True) for name, days in (("01", 2), ("02", 2.2), ("01", 2.5))
+    )
+    assert of(first, second, rules=rules, due=due) == {"01": 2}
+    assert of(first, second, last, rules=rules, due=due) == of(second, last, rules=rules, due=due) == {"02": 3}
+
+
+def test_what_the_desk_says_is_what_the_gradebook_takes():
+    """Whatever is handed in: the gradebook, which has what counts alone, covers what the desk said was covered."""
+    for seed in range(500):
+        draw = random.Random(seed)
+        counts, rules = draw.choice(["last", "best", "latest"]), LateDays(draw.randint(1, 4), draw.randint(1, 3))
+        due = {name: DUE["01"] + draw.randint(0, 6) * DAY / 2 for name in ("01", "02", "03")}
+        times = draw.sample(range(200), draw.randint(1, 6))
+        made = [(draw.choice([*due]), DUE["01"] + hours * DAY / 24, draw.randint(0, 4)) for hours in sorted(times)]
+        worth = [number if counts == "last" else points for number, (_, _, points) in enumerate(made)]
+        each = [HandIn(name, at, more, counts == "latest") for (name, at, _), more in zip(made, worth, strict=True)]
+        desk = of(*each, rules=rules, due=due)
+        counted = {}
+        for one in each:
+            covered = one.at <= due[one.assignment] + desk.get(one.assignment, 0) * DAY
+            before = counted.get(one.assignment)
+            if counts == "latest" or covered and (before is None or one.worth >= before.worth):
+                counted[one.assignment] = one
+        forced = [HandIn(one.assignment, one.at, is_forced=True) for one in counted.values()]
+        assert of(*forced, rules=rules, due=due) == desk, seed
 
 
 def test_what_does_not_count_spends_nothing():
