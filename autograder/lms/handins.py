@@ -538,10 +538,9 @@ class Collector:
                 student, f"{quoted(choice.owner.shown)}, theirs by its name, replaces {shown(str(note['given']))!r}"
             )
         try:
+            _require_place([folder.parent.parent, folder.parent, folder], [notebook, stamp])
             if self.writes:
                 self._put(folder, choice, before)
-            elif any(there.exists() and not there.is_dir() for there in (folder.parent, folder)):
-                raise NotADirectoryError
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
             self._problem(student, choice.owner, f"something else is in the place of submitted/{student}")
             return False
@@ -583,6 +582,14 @@ class Collector:
             self.result.problems.append(
                 f"{shown(student)}: {len(too_much)} files beside the notebook are too much: {names}"
             )
+
+
+def _require_place(folders: Sequence[Path], written: Sequence[Path]) -> None:
+    """Raises what writing these files would: before any of them is written, and where none is to be."""
+    if any(folder.exists() and not folder.is_dir() for folder in folders):
+        raise NotADirectoryError
+    if any(file.is_dir() for file in written):
+        raise IsADirectoryError
 
 
 def _names_of(one: Choice, other: Choice) -> tuple[str, str]:

@@ -665,3 +665,23 @@ def test_a_dry_run_says_whose_each_file_would_be_and_writes_nothing(tmp_path, fo
     (ada,) = told["taken"]
     assert (ada["student"], ada["what"], ada["file"]) == ("ada", "new", f"{name}.ipynb")
     assert told["written"] is False and any("bob" in one for one in told["problems"]) and err == ""
+
+
+@pytest.mark.parametrize("there", ["", "ada", "ada/NAME", "ada/NAME/NAME.ipynb/x", "ada/NAME/timestamp.txt/x"])
+def test_a_dry_run_finds_in_the_way_what_is_in_the_way(tmp_path, there):
+    place, name = small_course.copy(tmp_path / "course"), small_course.NAME
+    source = (place / "source" / name / f"{name}.ipynb").read_bytes()
+    (place / "hw.eml").write_bytes(mailed(attached=[(f"{name}.ipynb", source)]))
+    (place / "roster.csv").write_text("id,name,email\nada,Ada Lovelace,ada@example.org\n")
+    small_course.autograder(place, "roster", "roster.csv")
+    in_the_way = place / "submitted" / there.replace("NAME", name)
+    in_the_way.parent.mkdir(parents=True, exist_ok=True)
+    in_the_way.write_text("")
+    before = sorted((place / "submitted").rglob("*")) if there else []
+    told = []
+    for more in (["--dry-run"], []):
+        code, out, _ = small_course.autograder(place, "collect", "01", "hw.eml", "--format", "json", *more)
+        said = json.loads(out)
+        told.append([code, said["taken"], said["problems"]])
+    assert told[0] == told[1] and told[0][:2] == [1, []] and "something else is in the place" in str(told)
+    assert (sorted((place / "submitted").rglob("*")) if there else []) == before
