@@ -56,6 +56,9 @@ GONE = "This download is no longer here: it was taken or forgotten, or waited fo
 OPTIONS = {"system": "--from", "timezone": "--timezone", "pattern": "--pattern"}  # of `collect`, by their fields
 DRY = ("--dry-run",)
 COLLECT = [sys.executable, "-P", "-m", "autograder", "collect"]  # a course's folder holds no modules for the kit
+LOOKING = (  # the same, which ends with the desk; what is being taken is taken to the end
+    "import sys\nfrom autograder import bounds, cli\nbounds.end_with(int(sys.argv.pop(1)))\nsys.exit(cli.main())"
+)
 
 
 def routes() -> Sequence[BaseRoute]:
@@ -271,7 +274,8 @@ def _collected(
     """What `collect` says: a process of its own, since what strangers packed is read there."""
     paths = [str(path) for path in _files_in(folder)]
     how = [f"{OPTIONS[name]}={value}" for name, value in options.items()]
-    command = [*COLLECT, about.name, *paths, "--format", "json", *how, *more]
+    begin = [sys.executable, "-P", "-c", LOOKING, str(os.getpid()), "collect"] if more == DRY else COLLECT
+    command = [*begin, about.name, *paths, "--format", "json", *how, *more]
     try:
         # whoever is killed leaves its temporary files, which may be all that the archive holds
         with tempfile.TemporaryDirectory(prefix="autograder-download-") as scratch:

@@ -195,17 +195,7 @@ def export(
         _save(root, folder / f"{system}_grades.csv", table.encode())
         _save(root, folder / f"{system}_feedback.zip", pages)
     remarks += waived(results, assignment, options.waived(runs.config))
-    waiting = sum(grade.waits for grade in grades)
-    if waiting:
-        have = "has" if waiting == 1 else "have"
-        remarks.append(
-            f"{_students(waiting)} {have} answers still to be graded by hand; these grades do not include them"
-        )
-    absent = [grade.student.id for grade in grades if grade.standing is None and not grade.is_excused]
-    if absent:
-        what = "with 0" if zeros else "with no grade (--zeros gives 0)"
-        remarks.append(f"without a hand-in, and {what}: {', '.join(absent)}")
-    remarks += _excused(grades, wanted)
+    remarks += _without_all_points(grades, wanted, zeros)
     _tell(remarks)
     return 0
 
@@ -213,7 +203,7 @@ def export(
 def _write_results(
     folder: Path, system: str, grades: Sequence[exports.Grade], assignment: Assignment, results: Store
 ) -> int:
-    """Write everybody's results.json, and none for who is excused since; returns how many."""
+    """Write a results.json for each student, and remove those of who is excused since; returns how many there are."""
     many = 0
     for student, text in exports.results_files(system, grades, assignment, results):
         store.write(folder / student / "results.json", text)
@@ -224,8 +214,16 @@ def _write_results(
     return many
 
 
-def _excused(grades: Sequence[exports.Grade], wanted: Sequence[str]) -> Iterator[str]:
-    """What to say of who is excused, in the `wanted` layouts."""
+def _without_all_points(grades: Sequence[exports.Grade], wanted: Sequence[str], zeros: bool) -> Iterator[str]:
+    """Sentences on the students whose grades are not all that one may expect."""
+    waiting = sum(grade.waits for grade in grades)
+    if waiting:
+        have = "has" if waiting == 1 else "have"
+        yield f"{_students(waiting)} {have} answers still to be graded by hand; these grades do not include them"
+    absent = [grade.student.id for grade in grades if grade.standing is None and not grade.is_excused]
+    if absent:
+        what = "with 0" if zeros else "with no grade (--zeros gives 0)"
+        yield f"without a hand-in, and {what}: {', '.join(absent)}"
     if excused := [grade.student.id for grade in grades if grade.is_excused]:
         yield f"excused, so {exports.EXCUSED} for Canvas and no points elsewhere: {', '.join(excused)}"
         if "moodle" in wanted:

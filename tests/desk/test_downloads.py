@@ -216,7 +216,7 @@ def test_who_takes_too_long_leaves_nothing_behind(place, desk, roster, monkeypat
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(downloads, "READING", 1.0)
     code = "import tempfile, time; tempfile.mkdtemp(); time.sleep(60)"
-    monkeypatch.setattr(downloads, "COLLECT", [downloads.sys.executable, "-c", code])
+    monkeypatch.setattr(downloads, "LOOKING", code)
     teacher = client(desk, "teacher")
     where = dropped(teacher, archive(place, "Ada Lovelace")).headers["location"]
     before = {*tmp_path.iterdir()}
@@ -232,3 +232,20 @@ def test_a_look_goes_on_beside_a_run_and_modules_of_the_course_are_none_of_the_k
         answer = teacher.post(where, data={"do": "take", FORM_TOKEN: "yes"})
         assert answer.status_code == 422 and "Another run" in text_of(answer)
     assert len(kept(place)) == 1
+
+
+def test_a_look_ends_with_the_desk(place, desk, roster):
+    folder = place / "looked at"
+    folder.mkdir()
+    (folder / "hw.zip").write_bytes(archive(place, "Ada Lovelace", "Bob Ross"))
+    code = f"""import os, sys
+from pathlib import Path
+from types import SimpleNamespace
+from autograder.desk import downloads
+os.getpid = lambda: 1  # as if the desk had ended before the look began
+about = SimpleNamespace(name={NAME!r})
+print(downloads._collected(SimpleNamespace(root={str(place)!r}), about, Path({str(folder)!r}), {{}}, downloads.DRY))
+print(downloads._collected(SimpleNamespace(root={str(place)!r}), about, Path({str(folder)!r}), {{}}))"""
+    done = subprocess.run([downloads.sys.executable, "-c", code], capture_output=True, text=True)
+    look, taken = done.stdout.splitlines()
+    assert "ended without a word" in look and "'student': 'bob'" in taken
