@@ -32,8 +32,17 @@ FEW = 100  # students of one
 PAUSES = "pauses"  # the name of their lock
 
 
-def pause_of(begin: str, end: str, students: Sequence[str] = (), assignments: Sequence[str] = ()) -> Pause:
-    """A Pause from the begin of a day to the end of another, or between two times. Raises UsageError."""
+def pause_of(
+    begin: str,
+    end: str,
+    students: Sequence[str] = (),
+    assignments: Sequence[str] = (),
+    kept: Sequence[Pause] = (),
+) -> Pause:
+    """A Pause from the begin of a day to the end of another, or between two times. Raises UsageError.
+
+    Of assignments, those that a `kept` pause is for need not be in the course any more.
+    """
     starts, ends = _moment(begin), _moment(end)
     if len(end.strip()) == len("2026-11-20"):
         ends += DAY
@@ -43,7 +52,8 @@ def pause_of(begin: str, end: str, students: Sequence[str] = (), assignments: Se
         raise UsageError(f"A pause has at most {pauses.LONGEST.days} days: give a later first or an earlier last day.")
     if len(students) > FEW:
         raise UsageError(f"A pause is for at most {FEW} students by name: leave out --for, and it is for everybody.")
-    names = sorted({course.find_assignment(one).name for one in assignments})
+    gone = {name for one in kept for name in one.assignments}
+    names = sorted({one if one in gone else course.find_assignment(one).name for one in assignments})
     return Pause(starts, ends, tuple(sorted(set(students))), tuple(names))
 
 
@@ -161,5 +171,5 @@ def wanted(root: Path, words: Sequence[str], students: Sequence[str], is_undone:
     if len(words) < 2:
         raise UsageError(f"Say from when to when: `autograder pause 2026-11-20 2026-11-24`. {FORM}.")
     begin, end, *names = words
-    one = pause_of(begin, end, students, names)
+    one = pause_of(begin, end, students, names, Store(root).pauses() if is_undone else ())
     return undo(root, one) if is_undone else pause(root, one)

@@ -87,7 +87,8 @@ def _pause(desk: Desk, sent: Mapping[str, str], is_undone: bool) -> None:
     students, assignments = (
         [one for one in sent.get(name, "").replace("\r", "").split("\n") if one] for name in FIELDS_WITH_NAMES
     )
-    wanted = pausing.pause_of(sent.get("begin", ""), sent.get("end", ""), students, assignments)
+    kept = Store(desk.root).pauses() if is_undone else ()
+    wanted = pausing.pause_of(sent.get("begin", ""), sent.get("end", ""), students, assignments, kept)
     (pausing.undo if is_undone else pausing.pause)(desk.root, wanted)
 
 

@@ -12,6 +12,7 @@ from test_extending import DUE, due, gradebook, penalties
 
 from autograder import course
 from autograder.batch import pausing
+from autograder.desk.visitors import FORM_TOKEN
 from autograder.errors import UsageError
 from autograder.grading.pauses import Pause
 from autograder.grading.store import Store
@@ -251,3 +252,16 @@ def test_whatever_a_name_is_the_list_can_be_printed_and_typed(place, run, due):
     Store(place).put_pauses([Pause(moment, moment + DAY, ("ada l; x",), ("\ud800\x1b[31m",))])
     code, said, _ = run("pause")
     assert code == 0 and "--for 'ada l; x'" in said and "\x1b" not in said and said.encode()
+
+
+@pytest.mark.parametrize("by_form", [True, False])
+def test_of_an_assignment_that_is_gone_it_is_taken_back(desk, place, run, due, by_form):
+    moment = datetime(2026, 11, 20, tzinfo=UTC)
+    one = Pause(moment, moment + DAY, (), ("08_gone",))
+    Store(place).put_pauses([one])
+    if by_form:
+        sent = {**pausing.words(one), FORM_TOKEN: "yes"}
+        assert client(desk, "teacher").post("/instructor/pauses/undo", data=sent).status_code == 303
+    else:
+        assert run("pause", *run("pause")[1].split("\n")[-2].split(), "--undo")[0] == 0
+    assert Store(place).pauses() == []
