@@ -103,7 +103,9 @@ def faults(given: Mapping[str, Any]) -> Iterator[str]:
         value = given.get(name, least)
         if type(value) is not int or not least <= value <= MOST:
             where = f"{OPTION.format(name)} in {credit.FILE}"
-            yield f"{where} is {value!r:.80}, and should be a number of days, from {least} to {MOST}."
+            is_huge = isinstance(value, int) and value.bit_length() > 64  # Python writes out no number of any length
+            said = "huge" if is_huge else f"{value!r:.80}"
+            yield f"{where} is {said}, and should be a number of days, from {least} to {MOST}."
 
 
 def of_course(root: StrPath) -> LateDays:

@@ -127,7 +127,9 @@ def test_the_options_are_read_from_the_text(tmp_path):
     assert read(tmp_path, "c.Exercises.late_days = 4", own) == LateDays(4, 2, partly=True)
 
 
-@pytest.mark.parametrize("value", ["-1", "1.5", "True", "'4'", "None", "367", "10**9", "days", "[4]"])
+@pytest.mark.parametrize(
+    "value", ["-1", "1.5", "True", "'4'", "None", "367", "10**9", "days", "[4]", "0x" + "f" * 9999]
+)
 @pytest.mark.parametrize("option", ["late_days", "late_days_each"])
 def test_what_is_no_number_of_days_is_a_sentence(tmp_path, option, value):
     with pytest.raises(CourseError, match=f"c.Exercises.{option}.* number"):
