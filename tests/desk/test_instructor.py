@@ -17,7 +17,7 @@ from desks import AppClient, Guard
 from small_course import NAME
 
 from autograder import course
-from autograder.desk import deliveries, instructor, overview
+from autograder.desk import command, deliveries, instructor, overview
 from autograder.desk.app import make_app
 from autograder.desk.desk import Desk
 from autograder.desk.gradebook_reader import GradebookReader
@@ -79,8 +79,7 @@ def desk(place, record, grader):
 
 @pytest.fixture
 def teacher(desk):
-    client = AppClient(make_app(desk, instructor.routes()), headers={"x-who": "teacher"})
-    return client
+    return AppClient(make_app(desk, command.pages_of_class()), headers={"x-who": "teacher"})
 
 
 def hand_in(record, place, student, *answers, **how):
