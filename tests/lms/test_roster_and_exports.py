@@ -23,7 +23,7 @@ from autograder.intake.people import Student
 from autograder.lms import exports, roster
 from autograder.report import results_json
 from autograder.report.gradebook_marks import Mark, Standing
-from autograder.verdict import Check, Diagnosis, Outcome, Verdict
+from autograder.verdict import NOT_TRIED, Check, Diagnosis, Outcome, Verdict
 
 WHO = {"ada": ("Ada", "Lovelace", "ada@example.org")}
 HEADINGS = {
@@ -782,7 +782,8 @@ def test_gradescope_shows_the_names_first_and_a_test_for_each_exercise():
         "Next step: fix attention. Its test below says more."
     )
     first, second = (test["output"] for test in made["tests"])
-    assert first.startswith("What went wrong: The mask is late.\n  in your line: y = 1\nFAIL")
+    charged = "\N{MINUS SIGN}0.5 of 2 for the failed checks"
+    assert first.startswith(f"What went wrong: {charged}: The mask is late.\n  in your line: y = 1\nFAIL")
     assert "It hides. It does not." in first and first.splitlines()[-1].endswith("It is right.")
     assert second == "ran too long: It ran too long."
     assert [test["status"] for test in made["tests"]] == ["failed", "failed"]
@@ -815,6 +816,17 @@ def test_exercisms_fields():
     assert results_json.exercism(right)["status"] == "pass"
 
 
+@pytest.mark.parametrize("score", [0.0, 2.0], ids=["check by check", "as a whole"])
+def test_exercism_says_once_why_checks_were_not_tried(score):
+    names = "abc"
+    checks = [
+        Check(n, "mode", 1.0, False, f"It is {n}. {NOT_TRIED}It is NaN.", f"{NOT_TRIED}It is NaN.") for n in names
+    ]
+    made = results_json.exercism(Verdict("", [Outcome("Head", score, 3.0, "graded", checks)], 1))
+    text = "\n".join(test["message"] for test in made["tests"])
+    assert text.count("It is NaN.") == 1 and text.lower().count("not tried") >= 1
+
+
 def test_changed_points_still_sum_up():
     """If the checks' points are not the exercise's, the exercise is one test."""
     odd = Verdict("", [Outcome("Head", 7.0, 20.0, "graded", [Check("t", "values", 1.0, True, "Right.")])], 1)
@@ -838,7 +850,8 @@ def test_the_table_has_a_column_for_what_was_measured_and_leaves_it_empty_where_
     results = SimpleNamespace(latest_of=lambda name, student: (verdicts[student], None), excused=lambda name: {})
 
     book = MagicMock()
-    monkeypatch.setattr(exports, "Deadlines", lambda *about: SimpleNamespace(spent=lambda student: 0))
+    nobody_late = SimpleNamespace(spent=lambda student: 0)
+    monkeypatch.setattr(exports, "Deadlines", lambda *about: nobody_late)
     monkeypatch.setattr(exports.exporting, "row", lambda book, about, student, is_excused: exports.exporting.COLUMNS)
     students = [SimpleNamespace(id=who) for who in measured]
     text = exports.nbgrader_table(SimpleNamespace(gradebook=book), SimpleNamespace(name="12"), students, results)
