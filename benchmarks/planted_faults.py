@@ -1,9 +1,9 @@
 """How sharp the tests are: `python benchmarks/planted_faults.py [NAME …] [--tests "…"]`.
 
 FAULTS are slips that a careless colleague could make in a refactoring of the kit. Each is planted in a throwaway copy
-of HEAD, and pytest runs there: first the test files nearest to it that import its module, then all that are nearest,
-then all that `--tests` selects, until one fails. The result is appended to RESULTS, so a run that was stopped goes on
-where it was.
+of HEAD, and pytest runs there: first the test files nearest to it that import its module, then others that do, then all
+that are nearest, then all that `--tests` selects, until one fails. The result is appended to RESULTS, so a run that was
+stopped goes on where it was.
 
     python benchmarks/planted_faults.py --check                           does each edit still apply? (seconds)
     python benchmarks/planted_faults.py                                   as `make test` selects tests (hours)
@@ -549,8 +549,11 @@ def measured(
 def stages(root: Path, fault: Fault) -> Iterator[tuple[str, list[str]]]:
     """What pytest runs one after the other for a fault, the likeliest tests first: (name, paths); no paths are all."""
     folders = [folder for folder in NEAREST[fault.room] if (root / folder).is_dir()]
-    if files := importing(root, folders, planted(fault, root)[0]):
+    module = planted(fault, root)[0]
+    if files := importing(root, folders, module):
         yield "importing", files
+    if others := [file for file in importing(root, ["tests"], module) if file not in files]:
+        yield "importing elsewhere", others
     if folders:
         yield "near", folders
     yield "all", []
