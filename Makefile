@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 DESK := $(VENV)/.desk
 TOOLS := $(VENV)/.tools
+COURSES := $(VENV)/.courses
 
 # empty is unset: what Python compiles is kept
 export PYTHONDONTWRITEBYTECODE :=
@@ -87,7 +88,7 @@ quick: setup
 	$(BIN)/python -m pytest tests/exercises -k "$(ONE)] or $(ONE)- or $(ONE)/"
 
 # all that tests and the other commands here need; `make demo` needs less
-setup: $(TOOLS) packages
+setup: $(TOOLS) $(COURSES) packages
 
 build: $(STAMP) packages kernels
 	$(BIN)/autograder build
@@ -204,6 +205,11 @@ $(DESK): locks/desk.lock $(STAMP)
 $(TOOLS): locks/cluster.lock locks/dev.lock $(DESK)
 	@echo "Adding what only tests need to $(VENV), once ..."
 	$(BIN)/python $(LOCKED) --requirement locks/cluster.lock --requirement locks/dev.lock
+	touch $@
+
+# the example of a course that is a package: `autograder new course --from linalg`
+$(COURSES): courses/linalg/pyproject.toml $(STAMP)
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable courses/linalg
 	touch $@
 
 # Triton, which lesson 11 needs and nothing else: 200 MB to download, 700 MB of disk. Without it that lesson is left out, and

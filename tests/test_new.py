@@ -7,7 +7,7 @@ import shutil
 import pytest
 from conftest import load
 from runaways import KINDS
-from small_course import autograder, copy
+from small_course import autograder, copy, first
 
 from autograder import bounds, cli, course, new
 from autograder.doctor import course as looks
@@ -22,9 +22,8 @@ HINTS = "".join(f"<details><summary>Hint {n}</summary>{text}</details>" for n, t
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A new course, in which the test works."""
-    said = new.course(str(tmp_path / "first course"))
-    assert "nbgrader_config.py" in said and "autograder build" in said
+    """A small course, in which the test works."""
+    first(tmp_path / "first course")
     monkeypatch.chdir(tmp_path / "first course")
     yield tmp_path / "first course"
     course.forget()

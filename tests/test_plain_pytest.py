@@ -13,8 +13,8 @@ from unittest import mock
 
 import pytest
 from conftest import ROOT, cell_of, load
+from small_course import first
 
-from autograder import new
 from autograder.grading import by_hand
 from autograder.submission.read import read_file
 from autograder.verdict import FULL
@@ -36,7 +36,7 @@ python_classes = Foo
 def place(tmp_path_factory):
     """A folder with a course, `mine`, and a project with settings for its own tests, `project`."""
     folder = tmp_path_factory.mktemp("plain")
-    new.course(str(folder / "mine"))
+    first(folder / "mine")
     (folder / "project").mkdir()
     (folder / "project" / "pytest.ini").write_text(OTHERS)
     (folder / "project" / "conftest.py").write_text("raise RuntimeError('of another project')\n")

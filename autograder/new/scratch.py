@@ -4,6 +4,7 @@ import json
 import keyword
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from .. import course as courses
@@ -12,6 +13,10 @@ from ..nbgrader import for_students
 from ..nbgrader.points import HEADING, ROW, TOTAL
 
 TEMPLATES = courses.PACKAGE / "templates"
+EXAMPLE = Path("courses", "linalg", "linalg_course")  # in the kit's own course: the one that others start from
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*")
+# what the skeleton of an exercise has in the place of torch's
+IN_NUMPY = {"torch.tensor([": "np.array([", "x.double()": "x", "draw.normal(": "draw.array("}
 LONGEST = 40  # characters of a name: ids of cells are made from it, and may have 64
 MINUTES = re.compile(r"(?P<number>\d+)(?P<end>\D*)$")  # in the last field of a table row
 
@@ -19,29 +24,49 @@ MINUTES = re.compile(r"(?P<number>\d+)(?P<end>\D*)$")  # in the last field of a 
 def course(folder: str, attention: bool = False) -> str:
     """Make a course in a folder that is empty or does not exist; returns a message. Raises UsageError.
 
-    It is a small one to start from or, with `attention`, the kit's own.
+    It is the example to start from or, with `attention`, the kit's own.
     """
-    place, kits_own = Path(folder), courses.kits_own()
+    place, kits_own = Path(folder), require_kits_own()
     require_room(place)
-    if kits_own is None:
-        raise UsageError("This kit was installed without its own course, and its nbgrader_config.py is needed.")
     title = place.resolve().name
-    ignored = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(TEMPLATES / ("attention" if attention else "course"), place, dirs_exist_ok=True, ignore=ignored)
-    _fill(place / "README.md", "TITLE", title)
-    config = (kits_own / "nbgrader_config.py").read_text(encoding="utf-8")
     if attention:
-        shutil.copytree(kits_own / "source", place / "source", ignore=ignored)
+        shutil.copytree(TEMPLATES / "attention", place, dirs_exist_ok=True)
+        shutil.copytree(kits_own / "source", place / "source", ignore=LEFT_OUT)
+        shutil.copyfile(kits_own / "nbgrader_config.py", place / "nbgrader_config.py")
     else:
-        for name in for_students.RELEASED:
-            shutil.copy(kits_own / "source" / name, place / "source")
-        readme = place / "source" / for_students.README
-        readme.write_text(re.sub("^# .*", lambda _: f"# {title}", readme.read_text(encoding="utf-8")), encoding="utf-8")
-        config = re.sub(r'course_id = ".*"', f'course_id = "{re.sub(r"[^A-Za-z0-9_-]+", "_", title)}"', config)
-    (place / "nbgrader_config.py").write_text(config, encoding="utf-8")
+        shutil.copytree(TEMPLATES / "course", place, dirs_exist_ok=True)
+        for part in ("source", "exercises"):
+            shutil.copytree(kits_own / EXAMPLE / part, place / part, ignore=LEFT_OUT)
+        write_frame(place, title)
+    fill(place / "README.md", {"TITLE": title})
     written = sorted(str(path) for path in place.rglob("*") if path.is_file())
+    return f"Written:\n{_listed(written)}\n{next_steps(folder)}"
+
+
+def require_kits_own() -> Path:
+    """The kit's own course, from which new ones take what all have. Raises UsageError."""
+    if kits_own := courses.kits_own():
+        return kits_own
+    raise UsageError("This kit was installed without its own course, and its nbgrader_config.py is needed.")
+
+
+def write_frame(place: Path, title: str) -> None:
+    """Give a new course its nbgrader_config.py and the texts for students, where its source/ has none of its own."""
+    kits_own = require_kits_own()
+    for name in for_students.RELEASED:
+        if not (place / "source" / name).exists():
+            text = (kits_own / "source" / name).read_text(encoding="utf-8")
+            text = re.sub("^# .*", lambda _: f"# {title}", text) if name == for_students.README else text
+            (place / "source" / name).write_text(text, encoding="utf-8")
+    config = (kits_own / "nbgrader_config.py").read_text(encoding="utf-8")
+    config = re.sub(r'course_id = ".*"', f'course_id = "{re.sub(r"[^A-Za-z0-9_-]+", "_", title)}"', config)
+    (place / "nbgrader_config.py").write_text(config, encoding="utf-8")
+
+
+def next_steps(folder: str | Path) -> str:
+    """What to do in a new course, as lines."""
     return (
-        f"Written:\n{_listed(written)}\nNext:\n  cd {folder}\n"
+        f"Next:\n  cd {folder}\n"
         "  autograder build      # release/ and solutions/\n"
         "  autograder doctor     # what is missing; README.md says how to go on"
     )
@@ -68,12 +93,13 @@ def exercise(name: str, assignment: str | None = None) -> str:
     _require_free(name, known, folder)
 
     notebook = courses.notebook_in(wanted.path)
-    _append(notebook, name)
+    words = {"NAME": name} | (IN_NUMPY if _is_numpys(notebook["cells"]) else {})
+    _append(notebook, words)
     for template in sorted((TEMPLATES / "exercise").rglob("*.py")):
         path = folder / template.relative_to(TEMPLATES / "exercise")
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(template, path)
-        _fill(path, "NAME", name)
+        fill(path, words)
     if folder.parent == courses.EXERCISES:
         (folder / "__init__.py").touch()
     courses.write_notebook(wanted.path, notebook)
@@ -107,16 +133,22 @@ def _require_free(name, known, folder):
 # --- the notebook ---------------------------------------------------------------------------------
 
 
-def _append(notebook, name):
+def _is_numpys(cells):
+    """Whether a notebook imports NumPy, and no torch."""
+    code = "\n".join(courses.source_of(cell) for cell in cells if cell["cell_type"] == "code")
+    return set(re.findall(r"^\s*(?:import|from)\s+(torch|numpy)\b", code, re.MULTILINE)) == {"numpy"}
+
+
+def _append(notebook, words):
     """Append an exercise's cells to a parsed source notebook, and add a row to its table, if it has one."""
-    cells = notebook["cells"]
+    cells, name = notebook["cells"], words["NAME"]
     texts = [cell for cell in cells if cell["cell_type"] == "markdown"]
     graded = sum(bool(cell["metadata"].get("nbgrader", {}).get("grade")) for cell in cells)
     headings = sum(len(HEADING.findall(courses.source_of(cell))) for cell in texts)
     for cell in texts:
         _add_row(cell, name, graded + 1)
     text = (TEMPLATES / "exercise" / "cells.json").read_text(encoding="utf-8")
-    new = json.loads(text.replace("NAME", name).replace("NUMBER", str(graded + 1)))
+    new = json.loads(_filled(text, words | {"NUMBER": str(graded + 1)}))
     if headings != graded:  # either all headings state points or none, see nbgrader/points.py
         new[0]["source"] = [line for line in new[0]["source"] if not HEADING.match(line)]
     ids = {cell.get("id") for cell in cells}
@@ -144,8 +176,13 @@ def _add_row(cell, name, number):
     cell["source"] = source.splitlines(keepends=True)
 
 
-def _fill(path, word, value):
-    path.write_text(path.read_text(encoding="utf-8").replace(word, value), encoding="utf-8")
+def fill(path: Path, words: Mapping[str, str]) -> None:
+    """Replace words of a template by values."""
+    path.write_text(_filled(path.read_text(encoding="utf-8"), words), encoding="utf-8")
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    return re.sub("|".join(map(re.escape, words)), lambda word: words[word[0]], text)
 
 
 def _near(path, root):

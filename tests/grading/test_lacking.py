@@ -7,8 +7,9 @@ import one_process
 import pytest
 from conftest import ROOT
 from lesser import SAYS, WITHOUT_HALF, WITHOUT_TRITONS_COMPILER, begun_with
+from small_course import first
 
-from autograder import course, new
+from autograder import course
 from autograder.doctor import machine
 from autograder.grading.grader import Grader
 from autograder.mistakes.bank import bank
@@ -35,7 +36,7 @@ def lesser():
 def place(tmp_path):
     """A new course, of whose exercise one check needs half precision."""
     there = tmp_path / "course"
-    new.course(str(there))
+    first(there)
     with (there / "exercises" / "rescale" / "checks.py").open("a") as checks:
         checks.write(NEEDS)
     yield there

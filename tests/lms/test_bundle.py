@@ -7,9 +7,9 @@ import zipfile
 
 import pytest
 from conftest import ROOT, load
-from small_course import autograder, command
+from small_course import autograder, command, first
 
-from autograder import course, new
+from autograder import course
 from autograder.errors import CourseError
 from autograder.lms import bundle
 from autograder.nbgrader import for_students
@@ -21,7 +21,7 @@ FOR_ALL = ["release/AGENTS.md", "release/README.md", "release/requirements.txt"]
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    new.course(str(tmp_path / "mine"))
+    first(tmp_path / "mine")
     monkeypatch.chdir(tmp_path / "mine")
     yield tmp_path / "mine"
     course.forget()

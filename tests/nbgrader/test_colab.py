@@ -4,8 +4,9 @@ import json
 
 import pytest
 from conftest import load
+from small_course import first
 
-from autograder import course, new
+from autograder import course
 from autograder.doctor import course as looks
 from autograder.errors import CourseError
 from autograder.nbgrader import building, colab
@@ -22,7 +23,7 @@ PICTURE = "https://colab.research.google.com/assets/colab-badge.svg"
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """A new course, in which the test works."""
-    new.course(str(tmp_path / "course"))
+    first(tmp_path / "course")
     monkeypatch.chdir(tmp_path / "course")
     yield tmp_path / "course"
     course.forget()

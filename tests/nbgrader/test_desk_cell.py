@@ -4,8 +4,9 @@ import json
 
 import pytest
 from conftest import load
+from small_course import first
 
-from autograder import course, new
+from autograder import course
 from autograder.doctor import course as looks
 from autograder.errors import CourseError
 from autograder.nbgrader import building, desk_cell, for_students
@@ -20,7 +21,7 @@ ADDRESS = "https://desk.example/attention"
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """A new course, in which the test works."""
-    new.course(str(tmp_path / "course"))
+    first(tmp_path / "course")
     monkeypatch.chdir(tmp_path / "course")
     yield tmp_path / "course"
     course.forget()

@@ -1,4 +1,4 @@
-"""The second course, about averages, copied to a folder of its own; and running commands in a course."""
+"""Small courses, copied to a folder of their own, about averages and about one function; and running commands there."""
 
 import json
 import os
@@ -9,12 +9,23 @@ from pathlib import Path
 import warm
 from conftest import ROOT, cell_of, hand_in, load
 
+from autograder.new import scratch
+
 AVERAGES = ROOT / "tests" / "courses" / "averages"
+FIRST = ROOT / "tests" / "courses" / "first"
 NAME = "01_averages"
 
 
 def copy(place: Path) -> Path:
     return Path(shutil.copytree(AVERAGES, place))
+
+
+def first(place: Path) -> Path:
+    """A course of one exercise to fix and one question, with all that `autograder new course` gives a course."""
+    shutil.copytree(FIRST, place)
+    shutil.copyfile(scratch.TEMPLATES / "course" / "README.md", place / "README.md")
+    scratch.write_frame(place, place.name)
+    return place
 
 
 def autograder(place: Path, *arguments: str) -> tuple[int, str, str]:

@@ -1,0 +1,1 @@
+"""A course on numerical linear algebra: `source/` has its lesson, `exercises/` their checks, mistakes and answers."""

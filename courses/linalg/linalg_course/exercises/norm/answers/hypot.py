@@ -1,0 +1,5 @@
+import numpy as np
+
+
+def norm(x):
+    return np.hypot.reduce(x)
