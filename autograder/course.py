@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import installed
 from .errors import CourseError, Ended, UsageError
 
 PACKAGE = Path(__file__).resolve().parent
 EXERCISES = PACKAGE / "exercises"  # the exercises that come with the kit
+KIT = "attention-course"  # its name in pyproject.toml
 PACKED = PACKAGE / "course_files"  # the kit's own course inside a wheel, see setup.py
 ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n(.*?)\n### END ORIGINAL", re.DOTALL)
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -196,39 +198,83 @@ def exercises(course: str | Path | None = None) -> dict[str, Exercise]:
     return {e.name: e for a in assignments(course).values() for e in a.exercises}
 
 
-def exercise_folders(course: str | Path | None = None) -> tuple[Path, Path]:
-    """The folders in which an exercise is looked for: the course's own, then the kit's."""
-    return Path(course or root()) / "exercises", EXERCISES
+def exercise_folders(course: str | Path | None = None) -> tuple[Path, ...]:
+    """The folders in which an exercise is looked for: the course's own, the kit's and those of installed courses."""
+    own = own_exercises(Path(course or root()))
+    return tuple(dict.fromkeys((own, *_shared_exercises())))
+
+
+def _shared_exercises() -> tuple[Path, ...]:
+    """The folders of exercises that every course may use: the kit's, and those of installed courses."""
+    return EXERCISES, *(one.exercises for one in installed.courses())
 
 
 def folder_of(exercise: str, course: str | Path | None = None) -> Path:
-    """The folder of an exercise: exercises/NAME in the course, else in the kit. Raises CourseError."""
-    for folders in exercise_folders(course):
-        if (folders / exercise / "checks.py").is_file():
-            return folders / exercise
+    """The folder of an exercise: in the course's own exercises/, else in the kit or an installed course.
+
+    Raises CourseError if there is none, or if two packages have one.
+    """
+    if found := _found_folder(exercise, course):
+        return found
     raise CourseError(
         f"There are no checks for the exercise {exercise!r}: they belong in exercises/{exercise}/checks.py."
+        + "".join(f" {problem}" for problem in installed.problems())
     )
 
 
+def _found_folder(exercise: str, course: str | Path | None = None) -> Path | None:
+    """The folder of an exercise, or None if there is none. Raises CourseError if two packages have one."""
+    own = own_exercises(Path(course or root())) / exercise
+    return own if (own / "checks.py").is_file() else shared_folder_of(exercise)
+
+
+def shared_folder_of(exercise: str) -> Path | None:
+    """The folder of an exercise in the kit or an installed course, or None. Raises CourseError if two have one."""
+    folders = (places / exercise for places in _shared_exercises())
+    found = [folder for folder in folders if (folder / "checks.py").is_file()]
+    if len(found) > 1:
+        first, second = (_package_with(folder) for folder in found[:2])
+        raise CourseError(
+            f"The exercise {exercise!r} is in two packages, {first} and {second}: uninstall one of them, or copy the"
+            f" folder {exercise} of the one that you mean into exercises/ of this course."
+        )
+    return next(iter(found), None)
+
+
+def _package_with(folder: Path) -> str:
+    """The package that an exercise's folder belongs to, as messages name it; "" for a course's own."""
+    for one in installed.courses():
+        if folder.is_relative_to(one.folder):
+            return one.package
+    return KIT if folder.parent == EXERCISES else ""
+
+
+def packages_used(course: str | Path | None = None) -> list[installed.Installed]:
+    """The installed courses that have checks for exercises of this course. Raises CourseError."""
+    own, *_ = exercise_folders(course)
+    found = [folder.parent for name in exercises(course) if (folder := _found_folder(name, course))]
+    return [one for one in installed.courses() if one.exercises != own and one.exercises in found]
+
+
 def file_of(exercise: str, kind: str) -> Path | None:
-    """The file `kind`.py in an exercise's folder, or None."""
-    try:
-        path = folder_of(exercise) / f"{kind}.py"
-    except CourseError:
-        return None
-    return path if path.is_file() else None
+    """The file `kind`.py in an exercise's folder, or None. Raises CourseError if two packages have the exercise."""
+    folder = _found_folder(exercise)
+    path = folder and folder / f"{kind}.py"
+    return path if path and path.is_file() else None
 
 
 def module_of(exercise: str, kind: str) -> types.ModuleType:
     """Import the module `kind` from an exercise's folder. Raises CourseError, which names the file."""
-    name = f"{_package(folder_of(exercise).parent)}.{exercise}.{kind}"
+    folder = folder_of(exercise)
+    name = f"{_package(folder.parent)}.{exercise}.{kind}"
     try:
         return importlib.import_module(name)
     except (CourseError, Ended):
         raise
     except (Exception, SystemExit) as error:
-        said = f"exercises/{exercise}/{kind}.py cannot be imported: {type(error).__name__}: {error}"
+        package = _package_with(folder) if folder.parent != EXERCISES else ""
+        where = f" of the installed package {package}" if package else ""
+        said = f"exercises/{exercise}/{kind}.py{where} cannot be imported: {type(error).__name__}: {error}"
         raise CourseError(said) from error
 
 
@@ -349,8 +395,9 @@ def find_exercise(name: str) -> Exercise:
 
 
 def forget() -> None:
-    """Forget the source notebooks, because they have changed; they are read again when next needed."""
+    """Forget the source notebooks and what is installed, because they have changed; they are read when next needed."""
     _assignments.cache_clear()
+    installed.forget()
 
 
 @functools.lru_cache(maxsize=8)

@@ -8,8 +8,8 @@ from conftest import ROOT
 from imports import names_imported
 
 KIT = ROOT / "autograder"
-ORDER = """errors lazily bounds course verdict submission intake groups sandbox checks mistakes exercises grading report
-nbgrader batch lms templates watch new doctor demo desk notebooks cli __main__""".split()
+ORDER = """errors lazily bounds installed course verdict submission intake groups sandbox checks mistakes exercises
+grading report nbgrader batch lms templates watch new doctor demo desk notebooks cli __main__""".split()
 EXCEPT = {
     ("exercises/conftest.py", "grading"),  # serves `pytest autograder/exercises`, which grades by hand
     ("verdict.py", "submission"),  # names the type of the cells that a Graded carries along, and imports nothing

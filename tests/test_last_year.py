@@ -9,6 +9,7 @@ import pytest
 from conftest import ROOT
 from small_course import NAME, autograder, copy
 
+from autograder import installed
 from autograder.errors import UsageError
 from autograder.groups.names import Name, text_of
 from autograder.new import last_year, secrets
@@ -288,4 +289,7 @@ def test_the_command_wants_a_folder_or_last_years(tmp_path):
     code, _, said = autograder(tmp_path, "new", "course")
     assert code == 2 and "Name a folder" in said
     code, _, said = autograder(tmp_path, "new", "course", "--from", "gone")
-    assert code == 2 and said == "autograder: gone is no folder: give the folder of last year's course.\n"
+    assert code == 2 and said == (
+        "autograder: gone is no folder, such as last year's course, and no course of that name is installed, but"
+        f" {', '.join(one.name for one in installed.courses()) or 'none'}.\n"
+    )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import course
+from .. import course, installed
 from ..errors import CourseError, Unreadable, UsageError
 from ..grading import store, waivers
 from ..grading.seeds import new_seed
@@ -30,6 +31,7 @@ jaxtyping""".split()
 LEFT_OUT = ("__pycache__", "demo", "containers", "desk", "nbgrader", "doctor")  # of the kit: nothing there imports them
 MOST_FILES = 1_000  # of a submission, below which its notebook is looked for
 SHOWN, MOST_SHOWN = 100, 3  # characters of a notebook's name, and notebooks, in a sentence
+PLACE = "course/packages"  # of installed courses in the zip: hidden from students with the course, and on Python's path
 EXECUTABLE, PLAIN = 0o100755, 0o100644
 
 
@@ -50,11 +52,24 @@ def bundle(assignment: course.Assignment, path: Path) -> None:
             _add(archive, name, text.encode())
         for file in _files(course.PACKAGE):
             _add(archive, f"kit/autograder/{file.relative_to(course.PACKAGE).as_posix()}", file.read_bytes())
+        for used in course.packages_used(root):
+            _add_package(archive, used)
         _add(archive, "course/nbgrader_config.py", (root / "nbgrader_config.py").read_bytes())
         for folder in ("source", "exercises"):
             for file in _files(root / folder):
                 _add(archive, f"course/{file.relative_to(root).as_posix()}", file.read_bytes())
     os.replace(unfinished, path)
+
+
+def _add_package(archive: zipfile.ZipFile, used: installed.Installed) -> None:
+    """Add an installed course, as if installed there: its package, and the entry point that names it."""
+    place = f"{PLACE}/{used.module.replace('.', '/')}"
+    for file in _files(used.folder):
+        _add(archive, f"{place}/{file.relative_to(used.folder).as_posix()}", file.read_bytes())
+    about = f"{PLACE}/{re.sub(r'[^A-Za-z0-9.]+', '_', used.package)}-{used.version or 0}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {used.package}\nVersion: {used.version}\n"
+    _add(archive, f"{about}/METADATA", metadata.encode())
+    _add(archive, f"{about}/entry_points.txt", f"[{installed.GROUP}]\n{used.name} = {used.module}\n".encode())
 
 
 def requirements() -> dict[str, str]:

@@ -13,15 +13,22 @@ def add(commands: shared.Commands) -> None:
     for_course = kinds.add_parser(
         "course",
         help="make a folder that is a small course",
-        description="Makes a course of one small exercise and one question, which builds and grades at once, or next"
-        " year's from last year's: its notebooks, exercises, settings and sentences, and none of its students.",
+        description="Makes a course of one lesson on linear algebra to start from, which builds and grades at once;"
+        " or next year's from last year's: its notebooks, exercises, settings and sentences, and none of its students;"
+        " or one with the lessons of courses that are installed as packages.",
     )
     for_course.add_argument(
         "folder", metavar="DIR", nargs="?", help="a folder that is empty or not there yet (with --from: the next year)"
     )
     which = for_course.add_mutually_exclusive_group()
     which.add_argument("--attention", action="store_true", help="the course on attention that comes with the kit")
-    which.add_argument("--from", dest="last", metavar="LAST", help="last year's course, which stays as it is")
+    which.add_argument(
+        "--from",
+        dest="sources",
+        action="append",
+        metavar="LAST",
+        help="last year's course, which stays as it is; or the name of an installed course, of several if repeated",
+    )
     for_course.set_defaults(run=course, course=shared.MADE)
     for_exercise = kinds.add_parser(
         "exercise",
@@ -35,13 +42,13 @@ def add(commands: shared.Commands) -> None:
 
 
 def course(options: Namespace) -> int:
-    """Make a folder that is a small course, the kit's own, or next year's."""
+    """Make a folder that is a small course, the kit's own, next year's, or one of installed courses."""
     from .. import new
 
-    if options.last is not None:
-        from ..new import last_year
+    if options.sources:
+        from ..new import packaged
 
-        print(last_year.course_from(options.last, options.folder))
+        print(packaged.course_from(options.sources, options.folder))
         return 0
     if options.folder is None:
         raise UsageError("Name a folder for the course: `autograder new course DIR`.")

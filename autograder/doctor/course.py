@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from .. import bounds, course
+from .. import bounds, course, installed
 from ..course import Assignment, cells_in, original_of, source_of
 from ..errors import CourseError, KitError
 from ..grading import course_faults
@@ -36,6 +36,7 @@ def findings(assignments: list[Assignment]) -> Iterator[Finding]:
     yield from _all_or_each(
         assignments, course_faults.of_cells, "every graded code cell belongs to an exercise with checks"
     )
+    yield from [Finding(False, problem) for problem in installed.problems()]
     yield from _all_or_each(exercises, _files, "checks and mistakes can be used")
     yield from _all_or_each(assignments, _hints, f"each exercise has {HINTS} hints")
     yield from _all_or_each(exercises, _answers, f"each exercise has {ANSWERS} or more right answers in its folder")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from .. import course
+from .. import course, installed
 from ..checks import runner
 from ..checks.api import Draw
 from ..checks.proxies import Submission
@@ -143,11 +143,16 @@ class Run:
 RUN = pytest.StashKey[Run]()
 
 
+def _shared() -> list[Path]:
+    """The folders of exercises that any course may take: the kit's, and those of installed courses."""
+    return [course.EXERCISES, *(one.exercises for one in installed.courses())]
+
+
 def _holds_checks(place: Path) -> bool:
     """Whether a place is the exercises of a course, in them, or around them."""
     place = Path(os.path.realpath(place))
     courses = (folder for folder in (place, *place.parents) if course.is_course(folder))
-    folders = [course.EXERCISES, *(folder / "exercises" for folder in courses if (folder / "exercises").is_dir())]
+    folders = [*_shared(), *(folder / "exercises" for folder in courses if (folder / "exercises").is_dir())]
     return any(place.is_relative_to(folder) or folder.is_relative_to(place) for folder in folders)
 
 
@@ -165,14 +170,16 @@ def _in_one_sentence(before: str = "") -> Iterator[None]:
 def _course_of(checks: Path) -> Path | None:
     """The course that a file exercises/NAME/checks.py belongs to; None if it is another file.
 
-    One of the kit's is that of the course around the working directory, if it has the exercise, else of the kit's own.
+    One of the kit's, or of an installed course, is that of the course around the working directory, if it has the
+    exercise, else of the kit's own, or of the installed one.
     """
     checks = Path(os.path.realpath(checks))
     exercises, name = checks.parent.parent, checks.parent.name
-    if exercises == course.EXERCISES:
-        courses = (course.here(), course.kits_own())
-        return next((one for one in courses if one and name in course.exercises(one)), courses[1])
     root = exercises.parent
+    if exercises in _shared():
+        own = course.kits_own() if exercises == course.EXERCISES else root if course.is_course(root) else None
+        here = course.here()
+        return here if here and name in course.exercises(here) else own
     return root if exercises.name == "exercises" and course.is_course(root) else None
 
 

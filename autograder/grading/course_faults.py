@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .. import course
+from .. import course, installed
 from ..course import EXERCISE, HIDDEN, Assignment, source_of
-from ..errors import KitError
+from ..errors import CourseError, KitError
 from ..verdict import NOT_HERE
 from . import trials
 
@@ -116,15 +116,22 @@ def _of_exercise(assignment: Assignment, cell: course.Cell) -> Iterator[str]:
             " points. Its source should end with the three lines '### BEGIN HIDDEN TESTS', '# exercise: NAME' and"
             " '### END HIDDEN TESTS'; a cell that only students run should not be graded."
         )
-    elif course.file_of(cell.exercise, "checks") is None:
+        return
+    try:
+        file = course.file_of(cell.exercise, "checks")
+    except CourseError as problem:  # two packages have it
+        yield f"{assignment.name}: {problem}"
+        return
+    if file is None:
+        unusable = "".join(f" {problem}" for problem in installed.problems())
         yield (
             f"{assignment.name}: there are no checks for the exercise {cell.exercise!r} of the cell {cell.grade_id!r}:"
-            f" they belong in exercises/{cell.exercise}/checks.py.{meant(cell.exercise, _folders())}"
+            f" they belong in exercises/{cell.exercise}/checks.py.{meant(cell.exercise, _folders())}{unusable}"
         )
 
 
 def _folders() -> list[str]:
-    """The names of all exercises that have checks, those of the kit last."""
+    """The names of all exercises that have checks, the course's own first."""
     return [path.parent.name for place in course.exercise_folders() for path in sorted(place.glob("*/checks.py"))]
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from ..errors import Unreadable
 from ..groups import names
 from ..groups.names import Name, Names
+from ..installed import Installed
 from ..submission import read as reading
 from ..submission.restore import RestoredCell
 from ..submission.written import ReleasedCell
@@ -393,7 +394,7 @@ def write(path: Path, text: str) -> None:
 
 
 def course_version() -> str:
-    """A hash of everything that a score can depend on: the kit's code, the source notebooks, torch's version."""
+    """A hash of everything that a score can depend on: the code of the kit and of courses, the notebooks, torch."""
     return hashlib.sha256(json.dumps(course_parts()).encode()).hexdigest()
 
 
@@ -409,6 +410,8 @@ def parts_of(root: Path) -> dict[str, str]:
     """`course_parts` of the course in `root`: read once, since one run grades by one state of a course."""
     from importlib.metadata import version
 
+    from .. import course
+
     kit = Path(__file__).resolve().parent.parent
     judging = [kit / name for name in JUDGING if name.endswith(".py")]
     judging += [path for name in JUDGING for path in (kit / name).rglob("*.py")]
@@ -418,7 +421,13 @@ def parts_of(root: Path) -> dict[str, str]:
         "source notebooks": content_hash(root, (p for p in _files_below(source) if p.suffix == ".ipynb")),
         "exercises of the course": content_hash(own, _files_below(own)),
         "torch": version("torch"),
+        **{f"package {one.package}": _package_hash(one) for one in course.packages_used(root)},
     }
+
+
+def _package_hash(one: Installed) -> str:
+    """A hash of an installed course: its checks may import anything that lies in its folder."""
+    return content_hash(one.folder, _files_below(one.folder))
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from .. import course
+from .. import course, installed
 from ..errors import CourseError
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -144,8 +144,8 @@ def course_folders() -> list[str]:
 
 
 def _secrets() -> set[str]:
-    """The real paths of the kit, of what its installation put among the packages, and of the course."""
-    secrets = [PACKAGE, *course_folders()]
+    """The real paths of the kit, of what its installation put among the packages, and of courses."""
+    secrets = [PACKAGE, *course_folders(), *installed.secret_paths()]
     among = {os.path.dirname(PACKAGE), *(path for path in sys.path if os.path.basename(path) in PACKAGES)}
     for folder, name in itertools.product(among, AMONG_PACKAGES):
         secrets += glob.glob(os.path.join(glob.escape(folder), name))
@@ -153,12 +153,16 @@ def _secrets() -> set[str]:
 
 
 def secret_inodes() -> list[list[int]]:
-    """`[device, inode]` of the kit's hidden files and the parts of the course; these identify them under any name."""
+    """`[device, inode]` of the hidden files of the kit and of installed courses, and of the parts of the course.
+
+    These identify them under any name.
+    """
     paths = [os.path.join(folder, part) for folder in course_folders() for part in ("", *OF_A_COURSE)]
-    for folder, folders, names in os.walk(PACKAGE):
-        if folder == INSIDE:  # shown on purpose
-            folders.clear()
-        else:
-            paths += [folder, *(os.path.join(folder, name) for name in names)]
+    for top in (PACKAGE, *(one.folder for one in installed.courses())):
+        for folder, folders, names in os.walk(top):
+            if folder == INSIDE:  # shown on purpose
+                folders.clear()
+            else:
+                paths += [folder, *(os.path.join(folder, name) for name in names)]
     statuses = [os.stat(path) for path in paths if os.path.exists(path)]
     return [[status.st_dev, status.st_ino] for status in statuses]
