@@ -157,7 +157,7 @@ def _installed_by(distribution: metadata.Distribution) -> Iterator[str]:
         parts = PurePath(file).parts
         if len(parts) > 1 and parts[0] != "__pycache__":
             parts = parts[:1]
-        if parts[0] not in ("..", "/"):
+        if parts and parts[0] not in ("..", "/"):
             yield str(distribution.locate_file(os.path.join(*parts)))
 
 
