@@ -8,6 +8,7 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import itertools
 import json
 import os
 import re
@@ -36,6 +37,8 @@ HINT = re.compile(r"<details>\s*<summary>\s*(Hint\b.*?)</summary>(.*?)</details>
 PARTS = "parts"  # the grade id of the locked cell that keeps a student's parts, and brings them to later lessons
 HIDDEN = "### BEGIN HIDDEN TESTS"
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
+# what says that code needs torch: an import, or a check that draws something else than an array
+TORCH = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:torch|autograder\.exercises)\b|\bdraw\.(?!array\b)", re.MULTILINE)
 CONFLICT = re.compile(rb"^<{7}(?= |\r?$)", re.MULTILINE)  # git writes it into a file that two people changed
 
 
@@ -256,6 +259,29 @@ def packages_used(course: str | Path | None = None) -> list[installed.Installed]
     return [one for one in installed.courses() if one.exercises != own and one.exercises in found]
 
 
+def imports_torch(course: str | Path | None = None) -> bool:
+    """Whether a course is about torch: its notebooks or exercises need it. True where that cannot be told.
+
+    What else imports it, such as a student's notebook, does so where it is graded.
+    """
+    try:
+        return _imports_torch(Path(course or root()))
+    except (CourseError, OSError):
+        return True
+
+
+@functools.lru_cache(maxsize=8)
+def _imports_torch(folder: Path) -> bool:
+    own, *_ = exercise_folders(folder)
+    used = [one.folder for one in packages_used(folder)]
+    if any((found := _found_folder(name, folder)) and found.parent == EXERCISES for name in exercises(folder)):
+        return True
+    cells = (part for one in assignments(folder).values() for part in one.outline if part.cell_type == "code")
+    files = (path for place in (own, *used) for path in place.rglob("*.py"))
+    texts = itertools.chain((cell.source for cell in cells), (path.read_text("utf-8", "replace") for path in files))
+    return any(map(TORCH.search, texts))
+
+
 def file_of(exercise: str, kind: str) -> Path | None:
     """The file `kind`.py in an exercise's folder, or None. Raises CourseError if two packages have the exercise."""
     folder = _found_folder(exercise)
@@ -397,6 +423,7 @@ def find_exercise(name: str) -> Exercise:
 def forget() -> None:
     """Forget the source notebooks and what is installed, because they have changed; they are read when next needed."""
     _assignments.cache_clear()
+    _imports_torch.cache_clear()
     installed.forget()
 
 

@@ -124,6 +124,40 @@ def _speeds(np):
     return np.diag([1.0, 0.5, 0.25]), np.ones(3)
 
 
+WITHOUT_TORCH = """
+import sys
+
+class Refused:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ImportError("torch is wanted")
+
+sys.meta_path.insert(0, Refused())
+from autograder.cli import main
+
+sys.exit(main())
+"""
+
+
+def test_hand_ins_are_graded_and_mistakes_named_where_there_is_no_torch(here, tmp_path):
+    """In a process of its own, and those that it starts; tests/sandbox/test_without_torch.py has the sandbox."""
+    wrong = {id: mistake for exercise in EXERCISES for id, mistake in bank(exercise).items()}
+    for id, mistake in wrong.items():
+        (tmp_path / f"{id}.py").write_text(IMPORTS + mistake.source)
+    right = "".join(right_answer(exercise) for exercise in EXERCISES)
+    (tmp_path / "right.py").write_text(IMPORTS + right)
+    paths = [tmp_path / f"{name}.py" for name in (*wrong, "right")]
+    command = [sys.executable, "-c", WITHOUT_TORCH, "check", "--format", "json", *map(str, paths)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=PACKAGE, env=environment, capture_output=True, text=True)
+    verdicts = [json.loads(line)["exercises"] for line in done.stdout.splitlines()]
+    assert done.returncode == 1 and len(verdicts) == len(paths), done.stderr
+    for (id, mistake), outcomes in zip(wrong.items(), verdicts, strict=False):
+        named = {one["exercise"]: [said["id"] for said in one["diagnosis"]] for one in outcomes}
+        assert named[mistake.exercise] == [id]
+    assert [one["score"] for one in verdicts[-1]] == [3.0, 4.0, 4.0]
+
+
 @pytest.mark.slow("it goes through a course of its own, as test_contributing.py does")
 def test_a_new_course_is_made_of_it_and_its_release_has_no_solution(place):
     assert 'course_id = "mine"' in (place / "nbgrader_config.py").read_text()

@@ -191,7 +191,8 @@ def test_a_stub_that_scores_and_a_mistake_that_nobody_sees_are_found(place, caps
     edit(place, lambda cells: cells["rescale-solution"].update(source=STUB))
     refused = "01_first: rescale as it is released gets 1 of 4 points: test_free in rescale/checks.py must not pass it."
     code, _, said = autograder(place, "build")
-    assert (code, said) == (2, f"autograder: {refused}\n") and not (place / "release").exists()
+    assert code == 2 and said.startswith(f"autograder: {refused} ") and said.count("\n") == 1
+    assert not (place / "release").exists()
     course.forget()
     assert main("doctor") == 1
     out = capsys.readouterr().out

@@ -123,7 +123,7 @@ def normalise(x):
     code, said = ran("check", "mine.py", "--exercise", "windowed")
     assert code == 1 and bank("windowed")["sums"].says in " ".join(said.split()), said
     code, said = ran("check", "thief.py", "--exercise", "normalise")
-    assert code == 1 and "No module named 'averages_course'" in " ".join(said.split()), said
+    assert code == 1 and "No module named 'averages_course" in " ".join(said.split()), said
 
 
 # --- what clashes ---------------------------------------------------------------------------------

@@ -13,27 +13,33 @@ Checks that several exercises share are methods of a class, the family; an exerc
 A check takes `submission`, `draw` or both, and nothing else: pytest collects it, but `runner` calls it.
 """
 
+from __future__ import annotations
+
 import contextlib
+import functools
 import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pytest
-import torch
 
 from ..sandbox.inside import wire
+from ..sandbox.inside.later import torch
 from ..verdict import CATEGORIES, NOT_READ
 from . import numeric, source_text
-from .numeric import ARRAY, NUMBER, TENSOR, Right
-from .proxies import StudentError, Submission, largest, sentence_start
+from .numeric import ARRAY, NUMBER, TENSOR, largest
+from .proxies import StudentError, Submission, sentence_start
+
+if TYPE_CHECKING:
+    from .numeric import Right
 
 Test = TypeVar("Test", bound=Callable[..., None])
 
 # Relative to the reference's largest value: far above rounding errors, far below the effect of any mistake.
-TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}  # by the names of dtypes
 
 LITTLE = 0.01  # of the largest value: a wrong value that is nearer may lack digits or a small term
 HUGE = 1e4  # the largest score or logit that the lessons promise
@@ -116,19 +122,28 @@ class Draw:
     def __init__(self, seed: int, name: str) -> None:
         """`name` is that of an exercise and of one of its checks, with a slash between them."""
         self.seed, self.exercise = seed, name.split("/")[0]
-        digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
-        self.generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+        self.digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+
+    @functools.cached_property
+    def generator(self) -> torch.Generator:
+        """What all but arrays is drawn from."""
+        return torch.Generator().manual_seed(int.from_bytes(self.digest[:7], "big"))
+
+    @functools.cached_property
+    def of_arrays(self) -> np.random.Generator:
+        """What arrays are drawn from: NumPy's own, so that they need no torch."""
+        return np.random.Generator(np.random.PCG64(int.from_bytes(self.digest, "big")))
 
     def normal(
-        self, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0, grad: bool = False
+        self, *shape: int, dtype: torch.dtype | None = None, scale: float = 1.0, grad: bool = False
     ) -> torch.Tensor:
-        """Normal numbers with mean 0 and standard deviation `scale`; with `grad`, they require a gradient.
+        """Normal numbers with mean 0 and standard deviation `scale`, in float32; with `grad`, they require a gradient.
 
         >>> draw.normal(3, 5, dtype=torch.float64, grad=True).requires_grad
         True
         """
         values = torch.randn(shape, generator=self.generator, dtype=torch.float64)
-        values = (values if scale == 1 else values * scale).to(dtype)
+        values = (values if scale == 1 else values * scale).to(dtype or torch.float32)
         return values.requires_grad_() if grad else values
 
     def array(self, *shape: int, dtype: Any = "float64", scale: float = 1.0) -> numeric.Array:
@@ -138,8 +153,8 @@ class Draw:
         dtype('float32')
         """
         is_complex = np.dtype(dtype).kind == "c"
-        values = self.normal(*shape, *([2] if is_complex else []), dtype=torch.float64, scale=scale)
-        return (torch.view_as_complex(values) if is_complex else values).numpy().astype(dtype)
+        values = scale * self.of_arrays.standard_normal((*shape, 2) if is_complex else shape)
+        return (values.view(np.complex128)[..., 0] if is_complex else np.asarray(values)).astype(dtype)
 
     def mask(self, *shape: int) -> torch.Tensor:
         """A boolean mask: True with probability 2/3, and with at least one True and one False in every row.
@@ -162,8 +177,10 @@ class Draw:
         """
         return int(torch.randint(low, high + 1, (), generator=self.generator))
 
-    def state(self, shapes: Mapping[str, Sequence[int]], dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
-        """Weights by name for `Proxy.load`, scaled so that values stay of order one; `shapes` maps names to shapes.
+    def state(self, shapes: Mapping[str, Sequence[int]], dtype: torch.dtype | None = None) -> dict[str, torch.Tensor]:
+        """Weights by name for `Proxy.load`, in float32, scaled so that values stay of order one.
+
+        `shapes` maps names to shapes.
 
         >>> scale = submission.build("Scale", 3)
         >>> scale.load(draw.state({"factor": (3,)}))
@@ -273,7 +290,7 @@ def close(
     else:
         shape(value, np.shape(expected), what, kind)
     _require_dtype(value, expected, what, dtype)
-    precision = torch.float32 if dtype is None else numeric.torchs(dtype)
+    precision = "float32" if dtype is None else numeric.real_name_of(dtype)
     _require_values(numeric.wide(value), numeric.wide(expected), what, tolerance, precision, kind)
 
 
@@ -296,38 +313,40 @@ def _require_dtype(value: Any, expected: Right, what: str, dtype: Any) -> None:
     is_floating = got.is_floating_point if isinstance(got, torch.dtype) else got.kind in "fc" or is_number
     if not is_floating:
         raise CheckFailed(f"The dtype of {what} should be a floating one, but it is {name_of(got)}.")
-    if isinstance(got, np.dtype) and got.kind == "c" and not numeric.wide(expected).is_complex():
+    if isinstance(got, np.dtype) and got.kind == "c" and not numeric.is_complex(numeric.wide(expected)):
         raise CheckFailed(f"The dtype of {what} should be a real one, but it is {name_of(got)}.")
 
 
-def _require_values(
-    value: torch.Tensor, expected: torch.Tensor, what: str, tolerance: float | None, dtype: torch.dtype, kind: str
-) -> None:
-    """Raises CheckFailed unless two tensors of the same shape, both `numeric.wide`, are equal within rounding."""
-    if expected.numel() == 0:
+def _require_values(value: Any, expected: Any, what: str, tolerance: float | None, precision: str, kind: str) -> None:
+    """Raises CheckFailed unless tensors or arrays of one shape, both `numeric.wide`, are equal within rounding."""
+    if math.prod(expected.shape) == 0:
         return
-    error = largest(value - expected)
-    if not math.isfinite(error) and not torch.isfinite(value).all():
-        bad = "NaN" if torch.isnan(value).any() else "inf"
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = largest(value - expected)
+    if not math.isfinite(error) and not numeric.all_finite(value):
+        bad = "NaN" if (value != value).any() else "inf"
         raise CheckFailed(f"{sentence_start(what)} is {bad}." if kind == NUMBER else f"There is {bad} in {what}.")
-    if error <= allowed(expected, tolerance, dtype):
+    if error <= _allowed(expected, tolerance, precision):
         return
     size = largest(expected)
     if kind == NUMBER:
         raise CheckFailed(f"{sentence_start(what)} is wrong{f', by less than {LITTLE:.0%}' * (error < LITTLE * size)}.")
-    tolerance = TOLERANCE[numeric.REAL.get(dtype, dtype)] if tolerance is None else tolerance
-    share = ((value - expected).abs() > tolerance * max(size, 1e-3)).double().mean().item()
+    tolerance = TOLERANCE[precision] if tolerance is None else tolerance
+    wrong = abs(value - expected) > tolerance * max(size, 1e-3)
+    share = float(wrong.sum()) / math.prod(wrong.shape)
     little = f", by less than {LITTLE:.0%} of the largest one" if error < LITTLE * size else ""
     raise CheckFailed(f"The shape of {what} is right, but {max(share, 0.01):.0%} of the values are wrong{little}.")
 
 
 def allowed(expected: Right, tolerance: float | None = None, dtype: torch.dtype | None = None) -> float:
     """The largest error that `close` accepts."""
-    dtype = dtype or torch.float32
-    dtype = numeric.REAL.get(dtype, dtype)
-    tolerance = TOLERANCE[dtype] if tolerance is None else tolerance
-    least = 1e-12 if dtype is torch.float64 else 1e-6 if dtype is torch.float32 else 1e-3
-    return tolerance * largest(numeric.wide(expected)) + least
+    return _allowed(numeric.wide(expected), tolerance, "float32" if dtype is None else numeric.real_name_of(dtype))
+
+
+def _allowed(expected: Any, tolerance: float | None, precision: str) -> float:
+    tolerance = TOLERANCE[precision] if tolerance is None else tolerance
+    least = {"float64": 1e-12, "float32": 1e-6}.get(precision, 1e-3)
+    return tolerance * largest(expected) + least
 
 
 def reacts(before: wire.Input, after: wire.Input, right_before: wire.Input, right_after: wire.Input, says: str) -> None:
@@ -346,10 +365,10 @@ def reacts(before: wire.Input, after: wire.Input, right_before: wire.Input, righ
     # change here would be off by `CLEAR`, which is more than `close` accepts.
     for got in (before, after):
         shape(got, right_before.shape, kind=_kind_of_right(right_before, "reacts"))
-    was, now, expected, changed = map(numeric.wide, (before, after, right_before, right_after))
+    was, now, expected, changed = (np.asarray(numeric.wide(one)) for one in (before, after, right_before, right_after))
     size = largest(expected)
-    should = (changed - expected).abs().amax(-1) > CLEAR * size
-    changes = (now - was).abs().amax(-1) > STILL * size
+    should = abs(changed - expected).max(-1) > CLEAR * size
+    changes = abs(now - was).max(-1) > STILL * size
     if (should & ~changes).any():
         raise CheckFailed(says)
 
@@ -363,11 +382,11 @@ def pattern(value: Any, expected: wire.Input, what: str = "the mask") -> None:
     CheckFailed: The shape of the mask is right, but 33% of the entries are wrong: the first is the one at (0, 1).
     """
     shape(value, expected.shape, what, _kind_of_right(expected, "pattern"))
-    wrong = torch.as_tensor((value != 0) != expected)
+    wrong = np.asarray((value != 0) != expected)
     if wrong.any():
-        place = tuple(wrong.nonzero()[0].tolist())
+        place = tuple(int(along[0]) for along in wrong.nonzero())
         raise CheckFailed(
-            f"The shape of {what} is right, but {max(wrong.double().mean().item(), 0.01):.0%} of the entries are wrong:"
+            f"The shape of {what} is right, but {max(float(wrong.mean()), 0.01):.0%} of the entries are wrong:"
             f" the first is the one at {place}."
         )
 

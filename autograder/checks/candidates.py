@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from ..sandbox import replies
 from ..sandbox.inside import wire
 from ..sandbox.inside.candidates import ERRORS, PLAIN
+from ..sandbox.inside.later import torch
 from .proxies import Answer, Local
 
 MOST_QUESTIONS = 200  # to one candidate, as the statements say: to build it is one

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
+
+from ..sandbox.inside.later import torch
+
+if TYPE_CHECKING:
+    Right: TypeAlias = torch.Tensor | np.ndarray[Any, Any] | np.generic | float | complex  # a right value
 
 Array: TypeAlias = np.ndarray[Any, Any]
-Right: TypeAlias = torch.Tensor | Array | np.generic | float | complex  # a right value
 
 TENSOR, ARRAY, NUMBER = "tensor", "array", "number"
-REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}  # the dtype of the parts of each complex one
+REAL = {"complex64": "float32", "complex128": "float64"}  # the dtype of the parts of each complex one
 
 
 def is_number(value: object) -> bool:
@@ -51,28 +54,48 @@ def dtype_of(value: Any) -> torch.dtype | np.dtype[Any]:
     return value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
 
 
-def torchs(dtype: Any) -> torch.dtype:
-    """Torch's dtype for one of NumPy's, such as `np.float32`; one of torch's own as it is. Raises TypeError."""
+def name_of(dtype: Any) -> str:
+    """The short name of a dtype of torch's or NumPy's."""
     if isinstance(dtype, torch.dtype):
-        return dtype
-    found = getattr(torch, np.dtype(dtype).name, None)
-    if not isinstance(found, torch.dtype):
-        raise TypeError(f"torch has no dtype {np.dtype(dtype).name}")
-    return found
+        return str(dtype).removeprefix("torch.")
+    return np.dtype(dtype).name
 
 
-def wide(value: Any) -> torch.Tensor:
-    """Its numbers as a tensor in float64, or in complex128: of a tensor, an array or a number, in the same shape."""
+def real_name_of(dtype: Any) -> str:
+    """The same, of the parts of a complex one."""
+    name = name_of(dtype)
+    return REAL.get(name, name)
+
+
+def wide(value: Any) -> Any:
+    """Its numbers in float64, or in complex128, in the same shape: of a tensor as a tensor, of all else as an array."""
     if isinstance(value, torch.Tensor):
         value = value.detach()
         return value.to(torch.complex128) if value.is_complex() else value.double()
     array = np.asarray(value)
-    return torch.from_numpy(np.array(array, dtype=np.complex128 if array.dtype.kind == "c" else np.float64))
+    return np.array(array, dtype=np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
-def tensor_of(array: Array | np.generic) -> torch.Tensor:
-    """A tensor with the numbers of an array and its dtype; complex ones as pairs, in a last dimension of 2."""
+def is_complex(value: Any) -> bool:
+    """Whether what is `wide` has complex numbers."""
+    return value.is_complex() if isinstance(value, torch.Tensor) else value.dtype.kind == "c"
+
+
+def largest(value: Any) -> float:
+    """The largest absolute value in a tensor or an array: NaN if it contains one, 0 if it is empty."""
+    if isinstance(value, torch.Tensor):
+        return torch.linalg.vector_norm(value, torch.inf).item() if value.numel() else 0.0
+    return float(np.abs(value).max()) if value.size else 0.0
+
+
+def all_finite(value: Any) -> bool:
+    """Whether no number of a tensor or an array is infinite or NaN."""
+    return bool((torch.isfinite(value) if isinstance(value, torch.Tensor) else np.isfinite(value)).all())
+
+
+def pairs_of(array: Array | np.generic) -> Array:
+    """The same numbers and dtype; complex ones as pairs, in a last dimension of 2."""
     plain = np.array(array, order="C")
-    if plain.dtype.kind == "c":
-        return torch.view_as_real(torch.from_numpy(plain))
-    return torch.from_numpy(plain)
+    if plain.dtype.kind != "c":
+        return plain
+    return plain.reshape(*plain.shape, 1).view(f"f{plain.dtype.itemsize // 2}")

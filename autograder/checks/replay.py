@@ -16,10 +16,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import torch
+import numpy as np
 from cachetools import LRUCache
 
-from ..sandbox.inside import wire
+from ..sandbox.inside import arrays, wire
+from ..sandbox.inside.later import torch
 from .proxies import Answer, Examination, JoinedTransport, Transport
 from .source_text import Source
 
@@ -138,8 +139,11 @@ class ReplayedTransport:
         return self.transport.source(name)
 
 
-def _identical(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors, contiguous and on the CPU as they are sent, are equal bit by bit."""
+def _identical(one: arrays.Bits, other: arrays.Bits) -> bool:
+    """Whether two tensors, contiguous and on the CPU as they are sent, or arrays for them, are equal bit by bit."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    one, other = arrays.tensor_of(one), arrays.tensor_of(other)
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     return torch.equal(one, other) or torch.equal(_bits(one), _bits(other))

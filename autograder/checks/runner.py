@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 import pytest
-import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on meta would have to wait for this import
 
 from .. import course
 from ..errors import CourseError, Ended, GraderError
@@ -114,6 +113,15 @@ class GradedCheck:
         return None
 
 
+def _import_torch() -> None:
+    """Import torch before anything is asked: within a check, others would wait for it, and its limits hold."""
+    import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on meta would have to wait for this
+
+    from ..sandbox.inside import stubs, training, watching  # noqa: F401
+
+    no_dynamo.put()
+
+
 class Graders:
     """The graders, collected. `run()` may be called from one thread at a time."""
 
@@ -122,7 +130,8 @@ class Graders:
 
         The checks of an exercise are collected when they are first asked for, which may raise GraderError.
         """
-        no_dynamo.put()
+        if course.imports_torch():
+            _import_torch()
         self.request_log = RequestLog()
         self.before_each: Callable[[], None] = lambda: None  # called before each check; what it raises ends the run
         self.waived: Mapping[str, Collection[str]] = {}  # checks that no run makes, by exercise

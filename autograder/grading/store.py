@@ -421,6 +421,7 @@ def parts_of(root: Path) -> dict[str, str]:
         "source notebooks": content_hash(root, (p for p in _files_below(source) if p.suffix == ".ipynb")),
         "exercises of the course": content_hash(own, _files_below(own)),
         "torch": version("torch"),
+        **({} if course.imports_torch(root) else {"NumPy": version("numpy")}),
         **{f"package {one.package}": _package_hash(one) for one in course.packages_used(root)},
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..sandbox.inside import wire
-from ..sandbox.inside.handlers import Unusable
+from ..sandbox.inside.refusals import Unusable
 
 if TYPE_CHECKING:
     from ..checks.proxies import Local

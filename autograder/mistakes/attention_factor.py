@@ -187,7 +187,7 @@ class Fit:
         if not outputs:
             return math.inf
         output = outputs[0][1]
-        error = float((output.came - output.right).abs().max()) / float(output.right.abs().max())
+        error = float(abs(output.came - output.right).max()) / float(abs(output.right).max())
         return error if math.isfinite(error) else math.inf
 
     def _answers(self, check: str, factors: Sequence[float]) -> list[tuple[Any, ...]]:

@@ -381,9 +381,12 @@ def namespace_of(name: str, *sources: str) -> dict[str, object]:
     looks its module up. Raises bounds.Barred, and whatever the cells raise.
     """
     import numpy
-    import torch
 
-    modules = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math, "np": numpy}
+    modules: dict[str, object] = {"math": math, "np": numpy}
+    if course.imports_torch():
+        import torch
+
+        modules |= {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
     namespace = {"__name__": "__main__", **modules, "tqdm": _without_a_bar}
     with bounds.tried(name):
         for number, source in enumerate(sources, start=1):

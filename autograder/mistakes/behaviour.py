@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import torch
 from cachetools import LRUCache
 
 from ..checks.api import Draw
@@ -15,6 +14,7 @@ from ..checks.gates import Gates, Passage
 from ..checks.proxies import Answer, Local, Submission, Transcript, told
 from ..checks.replay import RecordingTransport
 from ..sandbox import replies
+from ..sandbox.inside.later import is_loaded, torch
 from . import own_softmax
 from .arguments import Given, given_in
 from .bank import Bank, Mistake
@@ -280,5 +280,7 @@ class Behaviours:
 
     def set_chance(self, check: str) -> None:
         """Let what is drawn without a seed be the same in each process: names shall not come by luck."""
+        if not is_loaded():
+            return
         draw = Draw(self.seed, f"{self.bank.exercise}/{check}/by chance")
         torch.default_generator.manual_seed(draw.generator.initial_seed())

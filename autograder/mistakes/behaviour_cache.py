@@ -23,12 +23,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from safetensors import SafetensorError
-from safetensors.torch import load as tensors_from_bytes
 
 from ..checks.proxies import Counts, Transcript
 from ..sandbox.inside import arrays, wire
+from ..sandbox.inside.later import is_loaded, torch
 from .evidence import Observation
 
 if TYPE_CHECKING:
@@ -41,8 +40,7 @@ HASH = 16  # bytes of a hash
 LENGTH = struct.Struct("!I")  # of the JSON at the beginning of a content
 COUNTS = "counts of what chance did"  # the key of a dict that stands for Counts
 PLAIN = (  # types that the wire carries
-    *(torch.Tensor, torch.dtype, np.ndarray),
-    *(bool, int, float, complex, str, type(None)),
+    *(np.ndarray, bool, int, float, complex, str, type(None)),
 )
 UNUSABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter, if SQLite quotes what it found and it is no text
 UNDECODABLE = (  # what decoding raises of a content that `encoded` did not make
@@ -86,12 +84,10 @@ class CacheFolder:
 
 def arithmetic() -> list[Any]:
     """What decides how sums are rounded here, how Python words an error, and on which devices checks run."""
-    cpu = (
-        platform.python_version(),
-        platform.machine(),
-        torch.backends.cpu.get_cpu_capability(),
-        torch.get_num_threads(),
-    )
+    here = platform.python_version(), platform.machine()
+    if not is_loaded():
+        return [*here, np.__version__]
+    cpu = *here, torch.backends.cpu.get_cpu_capability(), torch.get_num_threads()
     return [*cpu, torch.cuda.get_device_name() if torch.cuda.is_available() else ""]
 
 
@@ -188,7 +184,7 @@ def decoded(content: bytes) -> Observation:
     (length,) = LENGTH.unpack_from(content)
     start, end = LENGTH.size, LENGTH.size + length
     message = json.loads(content[start:end])
-    by_name = tensors_from_bytes(content[end:]) if content[end:] else {}
+    by_name = wire.loaded(content[end:]) if content[end:] else {}
     entries = wire.unpack(message["seen"], [by_name[str(number)] for number in range(len(by_name))])
     failed, reason, line = message["failed"], message["reason"], message["line"]
     seen = [_original(entry) for entry in entries]
@@ -212,7 +208,8 @@ def _plain(value: Any) -> Any:
         return type(value)(map(_plain, value))
     if type(value) is dict and all(type(name) is str for name in value):
         return {name: _plain(part) for name, part in value.items()}
-    is_plain = type(value) in PLAIN or (isinstance(value, np.generic) and arrays.travels(value))
+    is_plain = type(value) in (*PLAIN, torch.Tensor, torch.dtype)
+    is_plain = is_plain or (isinstance(value, np.generic) and arrays.travels(value))
     if isinstance(value, wire.Opaque) or (is_plain and "opaque" not in wire.pack(value, [])):
         return value
     raise wire.WireError(f"a {type(value).__name__} would not come back as it was")

@@ -54,16 +54,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 from cachetools import LRUCache
 
 from .. import course
 from ..checks.api import CATEGORIES
-from ..checks.numeric import tensor_of
 from ..checks.proxies import Transcript
 from ..checks.runner import Stopped
 from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
+from ..sandbox.inside.later import torch
 from ..verdict import NOT_TRIED, PLACE, Check, Diagnosis
 from . import cover, own_softmax, prices
 from .attention_factor import attention_factor
@@ -274,14 +273,17 @@ def _holds(entries: Sequence[Any], answer: Any) -> bool:
     return bool(ours) and all(any(_are_equal(one, other) for other in seen) for one in ours)
 
 
-def _are_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return one.dtype == other.dtype and one.device == other.device and torch.equal(one, other)
+def _are_equal(one: Any, other: Any) -> bool:
+    """Whether two tensors, or two arrays, are the same."""
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return one.dtype == other.dtype and one.device == other.device and torch.equal(one, other)
+    return type(one) is type(other) and one.dtype == other.dtype and np.array_equal(one, other)
 
 
-def _tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors, arrays and NumPy's numbers in nested lists, tuples and dicts that can be compared, as tensors."""
+def _tensors_in(value: Any) -> Iterator[Any]:
+    """The tensors, arrays and NumPy's numbers in nested lists, tuples and dicts that can be compared."""
     if isinstance(value, (np.ndarray, np.number)):
-        yield tensor_of(value)
+        yield np.asarray(value)
     elif isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             yield value

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
-from ..checks.numeric import REAL, dtype_of, is_number, is_truth, tensor_of, torchs
-from ..checks.proxies import OF_TORCH, Counts, Transcript, largest
+from ..checks.numeric import dtype_of, is_number, is_truth, largest, name_of, pairs_of, real_name_of
+from ..checks.proxies import OF_TORCH, Counts, Transcript
 from ..sandbox.inside import wire
+from ..sandbox.inside.later import torch
 
 # Rounding, relative to the largest value: values that differ by less may come from the same formula, written otherwise.
 IN_FLOAT64 = 1e-9
-ROUNDING = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3, torch.float64: IN_FLOAT64}
+ROUNDING = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-3, "float64": IN_FLOAT64}  # by the names of dtypes
 VISIBLE = 0.1  # of ROUNDING: a mistake that changes values by less does not act there
 CLEAR = 100  # times a rounding: a mistake that changes values by more is told from it
 NEARER = 0.2  # the student's values may be this far from the mistake's, relative to the mistake's from the right ones
@@ -171,7 +171,7 @@ def _compared(student: Any, mistake: Any, right: Any, in_float64: float = IN_FLO
 
 
 def _numpys(student: Any, mistake: Any, right: Any, in_float64: float) -> Likeness:
-    """Arrays as tensors; what is single however it is held, since NumPy gives one as a scalar, `math` as a float."""
+    """Arrays as tensors are; what is single however it is held: NumPy gives one as a scalar, `math` as a float."""
     if is_number(student) and is_number(mistake):
         return _numbers(student, mistake, right)
     if is_truth(student) and is_truth(mistake):
@@ -179,13 +179,13 @@ def _numpys(student: Any, mistake: Any, right: Any, in_float64: float) -> Likene
     if not (isinstance(student, np.ndarray) and isinstance(mistake, np.ndarray)) or student.dtype != mistake.dtype:
         return DIFFERENT
     comparable = isinstance(right, np.ndarray) and right.dtype == mistake.dtype
-    return _tensors(tensor_of(student), tensor_of(mistake), tensor_of(right) if comparable else NOTHING, in_float64)
+    return _tensors(pairs_of(student), pairs_of(mistake), pairs_of(right) if comparable else NOTHING, in_float64)
 
 
 def _numbers(student: Any, mistake: Any, right: Any) -> Likeness:
     """Alike up to the rounding of the least exact dtype, and far nearer to the mistake's number than to the right."""
-    dtypes = [torchs(dtype_of(one)) for one in (student, mistake)]
-    rounding = max(ROUNDING.get(REAL.get(dtype, dtype), IN_FLOAT64) for dtype in dtypes)
+    dtypes = [real_name_of(dtype_of(one)) for one in (student, mistake)]
+    rounding = max(ROUNDING.get(dtype, IN_FLOAT64) for dtype in dtypes)
     if not _near(student, mistake, rounding):
         return DIFFERENT
     if not is_number(right) or not cmath.isfinite(mistake) or not cmath.isfinite(right):
@@ -202,55 +202,69 @@ def _near(one: complex, other: complex, rounding: float = IN_FLOAT64) -> bool:
     return cmath.isclose(one, other, rel_tol=rounding) or (cmath.isnan(one) and cmath.isnan(other))
 
 
-def _tensors(student: torch.Tensor, mistake: torch.Tensor, right: Any, in_float64: float) -> Likeness:
-    """Alike up to rounding, and, where the mistake changes values, far nearer to its values than to the right ones."""
-    if _form(student) != _form(mistake):
+def _tensors(student: Any, mistake: Any, right: Any, in_float64: float) -> Likeness:
+    """Alike up to rounding, and, where the mistake changes values, far nearer to its values than to the right ones.
+
+    All are tensors, or all are arrays.
+    """
+    form = _form(mistake)
+    if _form(student) != form:
         return DIFFERENT
-    comparable = isinstance(right, torch.Tensor) and _form(right) == _form(mistake)
-    if student.device.type == "meta":
+    comparable = isinstance(right, (torch.Tensor, np.ndarray)) and _form(right) == form
+    _, dtype, device = form
+    if device == "meta":
         return Likeness(True, not comparable)
-    if not student.dtype.is_floating_point:
-        return Likeness(torch.equal(student, mistake), not (comparable and torch.equal(right, mistake)))
-    error, size = _distance(student, mistake), _size(mistake)
-    effect = _distance(mistake, right) if comparable else math.inf
-    rounding = ROUNDING.get(student.dtype, IN_FLOAT64)
-    if student.dtype is torch.float64 and not VISIBLE * rounding * size < effect < CLEAR * in_float64 * size:
+    ours, theirs, expected = _plain(student), _plain(mistake), _plain(right) if comparable else None
+    if "float" not in dtype:
+        is_right = expected is not None and np.array_equal(expected, theirs)
+        return Likeness(np.array_equal(ours, theirs), not is_right)
+    error, size = _distance(ours, theirs), _size(theirs)
+    effect = math.inf if expected is None else _distance(theirs, expected)
+    rounding = ROUNDING.get(dtype, IN_FLOAT64)
+    if dtype == "float64" and not VISIBLE * rounding * size < effect < CLEAR * in_float64 * size:
         rounding = in_float64  # but not for a mistake that is hardly more than such a rounding
     if not error <= rounding * size + 1e-12:
         return DIFFERENT
-    if not comparable:
-        return Likeness(True, _is_varied(mistake))
-    if effect <= VISIBLE * rounding * max(size, _size(right)) + 1e-12:
+    if expected is None:
+        return Likeness(True, _is_varied(theirs))
+    if effect <= VISIBLE * rounding * max(size, _size(expected)) + 1e-12:
         return Likeness(True, False)
     if error <= NEARER * effect:
-        return Likeness(True, _is_varied(mistake))
+        return Likeness(True, _is_varied(theirs))
     return DIFFERENT if effect > rounding * size else Likeness(True, False)
 
 
-def _form(tensor: torch.Tensor) -> tuple[torch.Size, torch.dtype, torch.device]:
-    return tensor.shape, tensor.dtype, tensor.device
+def _form(one: Any) -> tuple[tuple[int, ...], str, str]:
+    """Shape, dtype and device; that of an array is none of torch's."""
+    return tuple(one.shape), name_of(one.dtype), str(one.device) if isinstance(one, torch.Tensor) else "NumPy"
 
 
-def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
+def _plain(one: Any) -> np.ndarray[Any, Any]:
+    """The numbers of a tensor or an array; those with fractions in float64."""
+    if isinstance(one, torch.Tensor):
+        one = one.detach().cpu()
+        return (one.double() if one.dtype.is_floating_point else one).numpy()
+    return one.astype(np.float64) if one.dtype.kind == "f" else one
+
+
+def _distance(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
     """The largest difference; infinite if one has a NaN or an infinity where the other has none."""
-    one, other = one.double(), other.double()
-    error = largest(one - other)
-    if math.isfinite(error):
-        return error
-    odd = ~torch.isfinite(other)
-    if not torch.equal(~torch.isfinite(one), odd) or not torch.equal(
-        one[odd].nan_to_num(0.5), other[odd].nan_to_num(0.5)
-    ):
-        return math.inf
-    return largest(one[~odd] - other[~odd])
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = largest(one - other)
+        if math.isfinite(error):
+            return error
+        odd = ~np.isfinite(other)
+        if not np.array_equal(~np.isfinite(one), odd) or not np.array_equal(one[odd], other[odd], equal_nan=True):
+            return math.inf
+        return largest(one[~odd] - other[~odd])
 
 
-def _size(tensor: torch.Tensor) -> float:
+def _size(one: np.ndarray[Any, Any]) -> float:
     """The largest finite absolute value."""
-    size = largest(tensor.double())
-    return size if math.isfinite(size) else largest(tensor[torch.isfinite(tensor)].double())
+    size = largest(one)
+    return size if math.isfinite(size) else largest(one[np.isfinite(one)])
 
 
-def _is_varied(tensor: torch.Tensor) -> bool:
-    """Whether a tensor holds different numbers: any code may return one of zeros."""
-    return tensor.numel() > 1 and len(tensor.nan_to_num().unique()) > 1
+def _is_varied(one: np.ndarray[Any, Any]) -> bool:
+    """Whether it holds different numbers: any code may return one of zeros."""
+    return one.size > 1 and len(np.unique(np.nan_to_num(one))) > 1

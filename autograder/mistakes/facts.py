@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import torch
-
 from .. import course
+from ..sandbox.inside.later import torch
 from ..verdict import FACT, Check, Diagnosis
 from .crashes import crash
 from .kept import kept_from_calls

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
-from ..checks.numeric import tensor_of
-from ..checks.proxies import Transcript, largest
+from ..checks.numeric import largest, name_of, pairs_of
+from ..checks.proxies import Transcript
 from ..sandbox.inside import wire
+from ..sandbox.inside.later import torch
 from .evidence import without_numbers
 from .student_line import operations
 
@@ -38,8 +38,7 @@ MOST = 20_000  # characters of a fingerprint; real ones have at most a tenth of 
 TINY = 1e-7  # values that are all smaller are no more than rounding, so their sums would say nothing
 # How far sums of equal answers may be apart, for each tensor in them. It is stricter than `evidence.ROUNDING`: here no
 # right answer is at hand, by which to see how much of a value the mistake changes.
-ROUNDING = {torch.float16: 5e-3, torch.bfloat16: 3e-2, torch.float32: 1e-4, torch.float64: 1e-6}
-COMPLEX = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+ROUNDING = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 1e-4, "float64": 1e-6}  # by the names of dtypes
 
 
 def fingerprint(run: ExerciseRun, answers: Mapping[str, Transcript] | None) -> str:
@@ -65,6 +64,12 @@ def fingerprint(run: ExerciseRun, answers: Mapping[str, Transcript] | None) -> s
         found[check.name] = [hashed(json.dumps(form)), round(print_of.rounding, 6), *print_of.sums]
     text = json.dumps(found, separators=(",", ":"))
     return text if len(text) <= MOST else ""
+
+
+def in_float32(numbers: object) -> np.ndarray[Any, Any]:
+    """Some numbers as they are compared: what is too large for float32 is infinite."""
+    with np.errstate(over="ignore"):
+        return np.array(numbers, dtype=np.float32)
 
 
 def hashed(text: str) -> str:
@@ -94,15 +99,15 @@ class Print:
         if isinstance(value, torch.Tensor):
             yield self._tensor(value)
         elif isinstance(value, np.ndarray) and value.ndim:
-            yield f"array {value.dtype} {self._tensor(tensor_of(value))}"
+            yield f"array {value.dtype} {self._numbers(pairs_of(value))}"
         elif isinstance(value, (np.ndarray, np.generic)):
             yield from self._forms(value.item())  # a number is one, however it is held
         elif isinstance(value, complex):
-            yield f"complex {self._tensor(torch.tensor([value.real, value.imag]))}"
+            yield f"complex {self._numbers(in_float32([value.real, value.imag]))}"
         elif isinstance(value, bool) or value is None:
             yield repr(value)
         elif isinstance(value, float):
-            yield self._tensor(torch.tensor(value))
+            yield self._numbers(in_float32(value))
         elif isinstance(value, int):
             yield f"{value:x}"  # in decimal, Python refuses large ones
         elif isinstance(value, str):
@@ -124,30 +129,39 @@ class Print:
     def _tensor(self, tensor: torch.Tensor) -> str:
         """What is exactly the same for equal answers; what may be rounded otherwise goes into the sums."""
         form = f"{tensor.dtype} {list(tensor.shape)} {tensor.device.type}"
-        if tensor.device.type == "meta" or not tensor.numel():
+        if tensor.device.type == "meta":
             return form
         tensor = tensor.detach().cpu()
-        if tensor.dtype in COMPLEX:
+        if tensor.is_complex():
             tensor = torch.view_as_real(tensor)
-        if not tensor.dtype.is_floating_point:
-            return f"{form} {hashed(str(tensor.flatten().tolist()))}"
-        values = tensor.double().flatten()
-        finite = values.isfinite()
+        dtype = name_of(tensor.dtype)
+        return self._numbers((tensor.double() if "float" in dtype else tensor).numpy(), dtype, form)
+
+    def _numbers(self, array: np.ndarray[Any, Any], dtype: str = "", form: str = "") -> str:
+        """The same of the numbers of a tensor, which were of that dtype, or of an array, which stands for one."""
+        dtype = dtype or name_of(array.dtype)
+        form = form or f"torch.{dtype} {list(array.shape)} cpu"
+        if not array.size:
+            return form
+        if array.dtype.kind != "f":
+            return f"{form} {hashed(str(array.ravel().tolist()))}"
+        values = array.astype(np.float64).ravel()
+        finite = np.isfinite(values)
         if not finite.all():
-            odd = values[~finite].nan_to_num(0.5, 1.0, -1.0)
+            odd = np.nan_to_num(values[~finite], nan=0.5, posinf=1.0, neginf=-1.0)
             form += f" {hashed(f'{finite.tolist()} {odd.tolist()}')}"
-            values = values.where(finite, torch.zeros_like(values))
+            values = np.where(finite, values, 0.0)
         size = largest(values)
         if size <= TINY:
             return f"{form} zeros"
         values = values / size  # first, so that no sum overflows
         self.tensors += 1
-        self.rounding = math.hypot(self.rounding, ROUNDING.get(tensor.dtype, 1e-6))
-        places = torch.arange(1, values.numel() + 1, dtype=torch.float64)
+        self.rounding = math.hypot(self.rounding, ROUNDING.get(dtype, 1e-6))
+        places = np.arange(1, values.size + 1, dtype=np.float64)
         for number in range(SUMS):
             # irrational steps: no two places, nor two tensors, have the same weights in all sums
-            weights = torch.cos(places * math.sqrt(STEPS[number]) + self.tensors)
-            direction = float(weights @ values) / math.sqrt(values.numel())
+            weights = np.cos(places * math.sqrt(STEPS[number]) + self.tensors)
+            direction = float(weights @ values) / math.sqrt(values.size)
             weight = math.cos(self.tensors * math.sqrt(STEPS[-1 - number]))
             self.sums[number] += direction + weight * math.log(size)
         return form

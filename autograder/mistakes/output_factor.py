@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 
-from ..checks.numeric import tensor_of
+from ..checks.numeric import name_of
+from ..sandbox.inside.later import torch
 from .arguments import Given
 from .facts import Fact
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Part: TypeAlias = tuple[int, ...]  # the place of an output in the tuples that are returned
 
 NEAR = 1e-4  # relative to the largest number: how near to a factor times the right one each number must be
-ROUGH = {torch.float16: 1e-2, torch.bfloat16: 5e-2}  # the same for dtypes of few digits
+ROUGH = {"float16": 1e-2, "bfloat16": 5e-2}  # the same for dtypes of few digits
 FITTED = ("values", "shape")  # the categories of the checks by whose outputs a factor is fitted
 LEAST = 2  # outputs that have the factor in common
 MANY = 4  # numbers in an output that says something
@@ -46,8 +46,8 @@ FORMS: Mapping[str, Callable[[float], float]] = {
 class Output(NamedTuple):
     """What came, what is right, the numbers that were `given` as arguments, by name, and how `near` is equal."""
 
-    came: torch.Tensor
-    right: torch.Tensor
+    came: np.ndarray[Any, Any]
+    right: np.ndarray[Any, Any]
     given: Given = {}
     near: float = NEAR
 
@@ -55,7 +55,7 @@ class Output(NamedTuple):
         """A number that was given, or the size of a dimension; 0 where there is none."""
         if isinstance(of, str):
             return self.given.get(of, 0)
-        return self.right.shape[of] if self.right.dim() >= -of else 0
+        return self.right.shape[of] if self.right.ndim >= -of else 0
 
 
 class Factor(NamedTuple):
@@ -159,21 +159,30 @@ def _tensors(one: Any, other: Any, place: Part, given: Given) -> Iterator[tuple[
 
     Arrays of NumPy's count as tensors, and a tensor in place of an array does not compare.
     """
-    if isinstance(other, np.ndarray) and other.dtype.kind == "f":
-        one, other = tensor_of(one) if isinstance(one, np.ndarray) else None, tensor_of(other)
-    if isinstance(other, torch.Tensor) and other.dtype.is_floating_point and other.device.type == "cpu":
-        fits = isinstance(one, torch.Tensor) and one.shape == other.shape and one.dtype.is_floating_point
-        made = (one.detach().double(), other.detach().double(), given, ROUGH.get(other.dtype, NEAR)) if fits else None
-        yield place, Output(*made) if made else None
+    if _is_of_floats(other):
+        fits = type(one) is type(other) and one.shape == other.shape and _is_of_floats(one, anywhere=True)
+        near = ROUGH.get(name_of(other.dtype), NEAR)
+        yield place, Output(_in_float64(one), _in_float64(other), given, near) if fits else None
     elif isinstance(other, (list, tuple)):
         parts = one if isinstance(one, (list, tuple)) and len(one) == len(other) else [None] * len(other)
         for number, (part, right) in enumerate(zip(parts, other, strict=True)):
             yield from _tensors(part, right, (*place, number), given)
 
 
+def _is_of_floats(value: Any, anywhere: bool = False) -> bool:
+    """Whether it is an array of floats or such a tensor, which holds numbers here unless it may be `anywhere`."""
+    if isinstance(value, torch.Tensor):
+        return value.dtype.is_floating_point and (anywhere or value.device.type == "cpu")
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def _in_float64(value: Any) -> np.ndarray[Any, Any]:
+    return value.detach().double().numpy() if isinstance(value, torch.Tensor) else value.astype(np.float64)
+
+
 def says_much(output: Output) -> bool:
     """Whether a right output has so many different numbers that no other one agrees with it by chance."""
-    return len(output.right[output.right != 0].unique()) >= MANY
+    return len(np.unique(output.right[output.right != 0])) >= MANY
 
 
 def _common_factor(outputs: Sequence[Output]) -> Factor | None:
@@ -181,8 +190,8 @@ def _common_factor(outputs: Sequence[Output]) -> Factor | None:
     telling = [output for output in outputs if says_much(output)]
     if len(telling) < LEAST:
         return None
-    came = torch.cat([output.came.flatten() for output in telling])
-    right = torch.cat([output.right.flatten() for output in telling])
+    came = np.concatenate([output.came.ravel() for output in telling])
+    right = np.concatenate([output.right.ravel() for output in telling])
     constant = Factor(float((came * right).sum() / (right * right).sum()))
     if all(_is_times(output, constant) for output in outputs):
         return constant if abs(constant.number) > OTHER else None
@@ -214,7 +223,8 @@ def _is_times(output: Output, factor: Factor) -> bool:
     return is_near(output, factor.of(output) * output.right)
 
 
-def is_near(output: Output, expected: torch.Tensor) -> bool:
+def is_near(output: Output, expected: np.ndarray[Any, Any]) -> bool:
     """Whether what came is as expected, but for rounding."""
-    size = float(expected.abs().max()) if expected.numel() else 0.0
-    return math.isfinite(size) and bool(((output.came - expected).abs() <= output.near * size + 1e-12).all())
+    size = float(abs(expected).max()) if expected.size else 0.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        return math.isfinite(size) and bool((abs(output.came - expected) <= output.near * size + 1e-12).all())

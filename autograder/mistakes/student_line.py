@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from .. import course
 from ..checks.source_text import tree_of
 from ..submission.read import lines_of_code
 
@@ -95,13 +96,20 @@ def operations(line: str) -> set[str]:
     return found
 
 
-@functools.cache
 def is_of_a_library(name: str) -> bool:
     """Whether a called name means the same in everybody's code."""
-    import numpy  # here, since pages are written without either
-    import torch
+    return _is_of_a_library(name, course.imports_torch())
 
-    libraries = (builtins, math, numpy, torch, torch.Tensor, torch.nn, torch.nn.Module, torch.nn.functional)
+
+@functools.cache
+def _is_of_a_library(name: str, with_torch: bool) -> bool:
+    import numpy  # here, since pages are written without it, or torch
+
+    libraries: list[object] = [builtins, math, numpy]
+    if with_torch:
+        import torch
+
+        libraries += [torch, torch.Tensor, torch.nn, torch.nn.Module, torch.nn.functional]
     return any(callable(getattr(library, name, None)) for library in libraries)
 
 

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import torch
 
-from ..checks.numeric import tensor_of
 from ..checks.proxies import Transcript
 from ..sandbox.inside import wire
+from ..sandbox.inside.later import torch
 from .behaviour import Behaviour, Behaviours
 from .evidence import likeness
 from .output_factor import outputs_of, says_much
@@ -62,21 +61,22 @@ def says_little(answers: Iterable[tuple[Transcript, Transcript]]) -> bool:
     return bool(differ) and sum(differ) < SAID * len(differ)
 
 
-def _masks(came: Any, right: Any) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+def _masks(came: Any, right: Any) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
     """The booleans in two values of the same form, each with the right ones."""
-    if isinstance(came, np.ndarray) and isinstance(right, np.ndarray):
-        came, right = tensor_of(came), tensor_of(right)
     if isinstance(came, torch.Tensor) and isinstance(right, torch.Tensor):
-        if came.dtype == right.dtype == torch.bool and came.device == right.device:
+        if came.dtype == right.dtype == torch.bool and came.device == right.device and came.device.type != "meta":
+            came, right = came.numpy(force=True), right.numpy(force=True)
+    if isinstance(came, np.ndarray) and isinstance(right, np.ndarray):
+        if came.dtype == right.dtype == np.bool_:
             yield came, right
     elif isinstance(came, (list, tuple)) and isinstance(right, (list, tuple)):
         for ours, expected in zip(came, right, strict=False):
             yield from _masks(ours, expected)
 
 
-def _differ(output: torch.Tensor) -> bool:
+def _differ(output: np.ndarray[Any, Any]) -> bool:
     """Whether it holds two different numbers."""
-    return len(output[~output.isnan()].unique()) > 1
+    return len(np.unique(output[~np.isnan(output)])) > 1
 
 
 def _hides(one: Behaviour, behaviours: Behaviours) -> bool:

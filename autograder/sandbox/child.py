@@ -14,8 +14,6 @@ import time
 from collections.abc import Sequence
 from typing import Any, NoReturn, Protocol
 
-import torch
-
 from ..errors import ChildGone, Died, Interrupted, SandboxError
 from . import replies
 from .inside import wire
@@ -66,7 +64,7 @@ class Child:
     def request(
         self,
         message: wire.Message | wire.Encoded,
-        tensors: Sequence[torch.Tensor] = (),
+        tensors: Sequence[Any] = (),
         seconds: float = 10.0,
         most: float | None = None,
     ) -> tuple[wire.Message, wire.Tensors]:

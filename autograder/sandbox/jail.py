@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from .. import course
 from ..errors import SandboxError
 from ..verdict import FULL, PROCESS, UNSAFE
 from . import process, seccomp, view
@@ -93,6 +94,7 @@ def settings(
         "alone": alone,
         "secret": None if level == UNSAFE else view.secret_inodes(),
         "scanned": ["/"] if full else readable if alone else [],
+        "torch": course.imports_torch(),
         "work": os.path.join("/tmp" if full else folder, "work"),
         "disk": limits.disk if alone else None,
         "readable": [*readable, *_more_readable(KIT if full else view.INSIDE, device)],

@@ -4,20 +4,21 @@ A reply with missing, extra, wrongly typed or wrongly named parts is refused her
 outside this module handles a dict or a list that a submission's process has made.
 """
 
+from __future__ import annotations
+
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
-import torch
-
-from .inside import wire
+from .inside import arrays, wire
 from .inside.held import MOST_NUMBERS
+from .inside.later import torch
 from .inside.worlds import DID, MOST_CHANGES, MOST_NAME
 
 T = TypeVar("T")
-Shapes: TypeAlias = Mapping[str, torch.Size]  # the shapes of parameters by name
+Shapes: TypeAlias = Mapping[str, Any]  # the shapes of parameters by name
 
 MAX_NUMBERS = 2**18  # in the tensors of one answer: eight times as many as in the largest right answer
 MAX_ARGUMENTS = 16  # of a question
@@ -450,7 +451,7 @@ def compared(reply: wire.Message, tensors: wire.Tensors, values: bool) -> tuple[
 
 def bounded(tensors: wire.Tensors) -> wire.Tensors:
     """The tensors of one answer, if they hold at most MAX_NUMBERS numbers in all. Raises WireError."""
-    many = sum(tensor.numel() for tensor in tensors)
+    many = sum(map(arrays.numbers_in, tensors))
     if many > MAX_NUMBERS:
         raise wire.WireError(f"it holds {many} numbers, many times as many as a right answer")
     return tensors

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from autograder.errors import ChildGone
-from autograder.sandbox.inside.handlers import MixedDevices, OneDevice
+from autograder.sandbox.inside.refusals import MixedDevices
+from autograder.sandbox.inside.watching import OneDevice
 from autograder.sandbox.jail import Limits
 from autograder.sandbox.parent import WarmParent
 

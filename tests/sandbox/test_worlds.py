@@ -250,7 +250,8 @@ SETTINGS = {
 def test_settings_of_the_process_are_seen(later):
     """In a process of its own, since they would last."""
     program = (
-        f"from autograder.sandbox.inside import worlds\nnames = {{'__name__': '__main__'}}\nexec({BEFORE!r}, names)\n"
+        "import torch\nfrom autograder.sandbox.inside import worlds\n"
+        f"names = {{'__name__': '__main__'}}\nexec({BEFORE!r}, names)\n"
         "points = worlds.Checkpoints(names)\nexec('def answer(x): return helper(x)', names)\n"
         "points.make('answer', names)\nassert not points.compared()['worlds']['answer']['apart']\n"
         f"exec({later!r}, names)\nassert points.compared()['worlds']['answer']['apart']\nimport os\nos._exit(0)"
@@ -273,7 +274,7 @@ IMPORTING = {
 def test_what_torch_imports_when_it_is_called_changes_nothing(later):
     """As in a child, which begins with a stand-in for the compiler: the real one wraps functions of torch."""
     program = (
-        "from autograder.sandbox.inside import no_dynamo, worlds\nno_dynamo.put()\nworlds.settle()\n"
+        "import torch\nfrom autograder.sandbox.inside import no_dynamo, worlds\nno_dynamo.put()\nworlds.settle()\n"
         f"names = {{'__name__': '__main__'}}\nexec({BEFORE!r}, names)\npoints = worlds.Checkpoints(names)\n"
         "exec('def answer(x): return helper(x)', names)\npoints.make('answer', names)\n"
         f"exec({later!r}, names)\nassert not isinstance(no_dynamo.torch._dynamo, no_dynamo.StandIn)\n"

@@ -69,6 +69,7 @@ def serve(control):
     import gc
 
     import nbgrader.apps.nbgraderapp  # noqa: F401
+    import torch.fx.experimental.symbolic_shapes  # noqa: F401
 
     import autograder.batch.run
     import autograder.grading.grader

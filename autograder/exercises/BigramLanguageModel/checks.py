@@ -98,7 +98,7 @@ def later_high(draw: Draw, sizes: Sizes) -> Weights:
 
 def tolerance_of_loss(expected: torch.Tensor) -> float:
     """The tolerance for the loss of logits near ±10,000: a logsumexp of them is rounded as numbers of that size are."""
-    return TOLERANCE[torch.float32] + NEIGHBOURS / float(expected)
+    return TOLERANCE["float32"] + NEIGHBOURS / float(expected)
 
 
 def tokens(draw: Draw, sizes: Sizes, b: int | None = None, t: int | None = None) -> torch.Tensor:

@@ -9,21 +9,25 @@ from __future__ import annotations
 import contextlib
 import functools
 
-import torch
+from .later import is_loaded, torch
 
 FLOATS = ("float64", "float32", "float16", "bfloat16")  # the dtypes that a check may send and torch computes with
 
 
 def set_up() -> None:
-    """Have torch set itself up for what has code of its own for some processors, by doing it."""
+    """Have torch, if it is there, set itself up for what has code of its own for some processors, by doing it."""
+    if not is_loaded():
+        return
     lacking()
     with contextlib.suppress(Exception), torch.no_grad():
         torch.nn.functional.embedding_bag(torch.zeros(1, 1, dtype=torch.long), torch.ones(4, 4))
 
 
 def lacking() -> dict[str, str]:
-    """The dtypes with which torch can't compute in this process: {name: what it said}."""
-    found = {}
+    """The dtypes with which torch can't compute in this process, if it has torch: {name: what it said}."""
+    found: dict[str, str] = {}
+    if not is_loaded():
+        return found
     for name in FLOATS:
         try:
             with torch.no_grad():
@@ -34,9 +38,13 @@ def lacking() -> dict[str, str]:
 
 
 @functools.cache
-def lacking_here() -> dict[str, str]:
-    """The same, asked once in this process."""
+def _asked_once() -> dict[str, str]:
     return lacking()
+
+
+def lacking_here() -> dict[str, str]:
+    """The same, asked once in this process, after torch has come."""
+    return _asked_once() if is_loaded() else {}
 
 
 def _compute(x: torch.Tensor) -> None:

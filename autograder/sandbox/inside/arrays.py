@@ -1,6 +1,7 @@
 """NumPy's arrays and scalars on the wire: their bits as a tensor of integers or booleans, and the name of their dtype.
 
-An array's shape is that of the tensor, so neither can claim what the other does not hold. Nothing is ever unpickled:
+In a process without torch, an array stands for that tensor. An array's shape is that of the tensor, so neither can
+claim what the other does not hold. Nothing is ever unpickled:
 object, structured, text and date dtypes do not travel, nor do those that differ between machines (`longdouble`).
 """
 
@@ -9,10 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy
-import torch
+
+from .later import is_loaded, torch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    Bits = torch.Tensor | numpy.ndarray[Any, Any]  # what a frame carries
 
 NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -20,7 +24,7 @@ NAMES = (
 )
 DTYPES = {name: numpy.dtype(name) for name in NAMES}
 NAMES_OF = {char: numpy.dtype(char).name for char in "?bBhHiIlLqQefdFD"}  # a dtype's own `name` takes 10 µs
-CARRIERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by the bytes of one number
+CARRIERS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}  # by the bytes of one number
 WIDEST = max(CARRIERS)  # a number of twice as many bytes (complex128) is two integers, in a last dimension
 MAX_SPREAD = 2**26  # bytes over which a view may be spread that arrives with its strides
 
@@ -40,7 +44,7 @@ def plain(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
     return numpy.ndarray.view(array, numpy.ndarray)
 
 
-def bits_of(value: numpy.ndarray[Any, Any]) -> torch.Tensor:
+def bits_of(value: numpy.ndarray[Any, Any]) -> Bits:
     """A copy of its bits in C order and in this machine's byte order: integers or booleans of its shape.
 
     For complex128 there are two for each number: a last dimension of 2.
@@ -49,13 +53,25 @@ def bits_of(value: numpy.ndarray[Any, Any]) -> torch.Tensor:
     copied = numpy.array(value, dtype=dtype, order="C")
     if dtype.itemsize > WIDEST:
         copied = copied.reshape(*copied.shape, 1)
-    bits = torch.from_numpy(copied.view(_integers(dtype)))
-    return clear(bits) if bits.dtype is torch.bool else bits
+    bits = copied.view(_integers(dtype))
+    if dtype.kind == "b":
+        bits = numpy.asarray(bits.view(numpy.uint8) != 0)  # as `clear`
+    return torch.from_numpy(bits) if is_loaded() else bits
 
 
 def clear(booleans: torch.Tensor) -> torch.Tensor:
     """The same booleans, each a byte of 0 or 1: in memory that was something else, there may be others."""
     return booleans.view(torch.uint8) != 0
+
+
+def numbers_in(bits: Bits) -> int:
+    """How many numbers a tensor holds, or an array that stands for one."""
+    return bits.size if isinstance(bits, numpy.ndarray) else bits.numel()
+
+
+def tensor_of(bits: Bits) -> torch.Tensor:
+    """The tensor itself, where an array stands for one."""
+    return torch.from_numpy(bits) if isinstance(bits, numpy.ndarray) else bits
 
 
 def scalar_bits(value: numpy.generic) -> list[int]:
@@ -73,17 +89,18 @@ def scalar_of(bits: Sequence[int], name: object) -> numpy.generic:
     return scalar
 
 
-def array_of(bits: torch.Tensor, name: object) -> numpy.ndarray[Any, Any]:
+def array_of(bits: Bits, name: object) -> numpy.ndarray[Any, Any]:
     """The array of that dtype with these bits, in the same memory: a reply may name one tensor many times.
 
     Raises ValueError, KeyError or TypeError for bits or a dtype of no array that travels.
     """
     dtype = DTYPES[name]  # type: ignore[index]  what is not hashable raises TypeError
     is_pair = dtype.itemsize > WIDEST
-    carrier = torch.bool if name == "bool" else CARRIERS[min(dtype.itemsize, WIDEST)]
-    if bits.dtype is not carrier or (is_pair and bits.shape[-1:] != (2,)):
+    carrier = "bool" if name == "bool" else CARRIERS[min(dtype.itemsize, WIDEST)]
+    held = bits if isinstance(bits, numpy.ndarray) else None if bits.dtype is torch.bfloat16 else bits.numpy()
+    if held is None or held.dtype.name != carrier or (is_pair and bits.shape[-1:] != (2,)):
         raise ValueError("these are not the bits of such an array")
-    array = bits.numpy().view(dtype)
+    array = held.view(dtype)
     return array.reshape(bits.shape[:-1]) if is_pair else array
 
 

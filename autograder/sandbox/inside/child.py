@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 
 import IPython.core.completer  # noqa: F401  imported once here, not in each child
 import numpy  # noqa: F401
-import torch
-import torch.fx.experimental.symbolic_shapes  # noqa: F401  else the first operation on meta imports it
-import torch.optim
-import torch.testing  # noqa: F401
 import tqdm.auto  # noqa: F401
 
-from . import abilities, launches, no_dynamo, unavailable, wire, worlds
+from . import abilities, no_dynamo, unavailable, wire, worlds
 from . import shell as shells
-from .handlers import RequestHandler, place_in
+from .handlers import RequestHandler, place_in, watching
+from .later import is_loaded, torch
 
 if TYPE_CHECKING:
     import socket
@@ -27,15 +24,28 @@ if TYPE_CHECKING:
 _shell: shells.Shell
 
 
-def warm_up() -> None:
-    """Make the shell of which each child gets a copy. No thread may start here."""
+def warm_up(torch_too: bool = True) -> None:
+    """Import torch, if it is wanted, and make the shell of which each child gets a copy. No thread may start here."""
     global _shell
+    if torch_too:
+        _import_torch()
     no_dynamo.put()
     abilities.set_up()
     _shell = shells.Shell.instance()
     _shell.enable_pictures()
     worlds.settle()
     _shell.run_one("pass", "nothing")  # IPython's work for its first cell, which each child would repeat
+
+
+def _import_torch() -> None:
+    """Import torch, what only it is used by here, and what it would import later."""
+    import torch.fx.experimental.symbolic_shapes  # else the first operation on meta imports it
+    import torch.optim
+    import torch.testing  # noqa: F401
+
+    from . import candidates, compiling, launches, stubs, training, unavailable_of_torch  # noqa: F401
+
+    watching()
 
 
 def say_hello(sock: socket.socket, problem: str | None = None) -> None:
@@ -80,7 +90,7 @@ def serve(sock: socket.socket) -> None:
     sys.argv = ["notebook"]  # for argparse; a notebook should not see the parent's arguments
     sys.path.insert(0, "")  # as in a notebook, which may import modules that it has written
     os.environ["MPLCONFIGDIR"] = os.getcwd()
-    launches.interpret()
+    os.environ["TRITON_INTERPRET"] = "1"  # as `launches` has it: Triton, not imported yet, compiles no kernel
     shell = _shell
     names: set[str] = set()
     level = False
@@ -146,6 +156,8 @@ def _level() -> None:
     if formatter.active_types != ["text/plain"]:  # draw no pictures that nobody sees
         formatter.active_types = ["text/plain"]
     warnings.simplefilter("ignore")  # nobody reads them, and as errors they would cost points
+    if not is_loaded():
+        return
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)
     torch.set_grad_enabled(True)

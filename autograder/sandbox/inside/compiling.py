@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from .refusals import NotCompiled
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -44,10 +46,6 @@ REASONS = (
 )
 
 _apart: dict[str, types.ModuleType] = {}
-
-
-class NotCompiled(Exception):
-    """Triton's compiler does not take a kernel; the message is a sentence without its full stop."""
 
 
 def _is_of_triton(module: str) -> bool:

@@ -7,167 +7,33 @@ mistake) in the grading process. Requests and replies are wire messages; see `Re
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import traceback
+import types
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy
-import torch
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
-from torch.utils._pytree import tree_leaves
 
-from . import candidates, compiling, held, launches, wire
-from .stubs import STUBS, TokensRefused
-from .training import Learner, Multiplications, NoAnswer, Reader
+from . import held, wire
+from .later import is_loaded, is_module, torch
+from .refusals import MixedDevices, NoAnswer, NotCompiled, OutOfBounds, TokensRefused, Unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .candidates import Ask
+    from .training import Learner, Reader
 
 MAX_MESSAGE = 1000
+# of a call in a process without torch
+NOT_WATCHED = {"kept": 0, "drew": False, "replaced": False, "products": 0, "work": 0, "largest": 0}
 UPDATE = 0.75  # what an update of the weights multiplies them by: large enough to be seen in each output
 
 
-class MixedDevices(RuntimeError):
-    """An operation got tensors from two devices; it would fail on a GPU."""
-
-
-class Unusable(Exception):
-    """The submission's object cannot be used as requested; the message is a sentence without its full stop."""
-
-
-BY_KIT = (
-    MixedDevices,
-    NoAnswer,
-    TokensRefused,
-    Unusable,
-    compiling.NotCompiled,
-    launches.OutOfBounds,
-    wire.WireError,
-)  # raised by the kit, not by the submission's code
-
-
-class OneDevice(TorchDispatchMode):
-    """Refuses operations on tensors from different devices, as a GPU would.
-
-    Without it, torch allows matmul, embedding look-ups and in-place fills with mixed devices if one of them is `meta`.
-    Copies between devices, tensors without dimensions, and indices on the CPU are allowed, as on a GPU. What is joined
-    has to lie on one device, whatever its dimensions.
-    """
-
-    COPIES = {"aten::_to_copy", "aten::copy_", "aten::copy", "aten::_copy_from", "aten::to"}
-    INDEXING = {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
-    JOINING = {"aten::cat", "aten::stack"}
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        name = func._schema.name
-        if name not in self.COPIES:
-            looked_at = args[0] if name in self.INDEXING else (args, kwargs)
-            tensors = [t for t in tree_leaves(looked_at) if isinstance(t, torch.Tensor)]
-            devices = {t.device.type for t in tensors if t.dim() > 0 or name in self.JOINING}
-            if len(devices) > 1:
-                what, where = name.removeprefix("aten::"), " and ".join(sorted(devices))
-                raise MixedDevices(f"`{what}` got tensors on different devices ({where})")
-        return func(*args, **(kwargs or {}))
-
-
-class Products(TorchDispatchMode):
-    """Counts the operations that attention consists of: matrix products, softmaxes, and operations that replace them.
-
-    Views, copies and casts do not count, so the count does not depend on the memory layout of tensors.
-    """
-
-    NAMES = {"mm", "bmm", "addmm", "baddbmm", "mv", "dot", "mul", "mul_", "sum", "exp", "_softmax"}
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        name = func._schema.name.removeprefix("aten::")
-        self.count += name in self.NAMES or name.startswith("_scaled_dot_product")
-        return func(*args, **(kwargs or {}))
-
-
-class Work(Multiplications):
-    """Counts the numbers that operations multiply, and those that others read or make: the most of one tensor of each.
-
-    Views read nothing. What is made of many numbers takes as many, whichever operations make it.
-    """
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        with self:
-            made = func.decompose(*args, **(kwargs or {}))  # in inference mode nobody else does
-        if made is not NotImplemented:
-            return made
-        before = self.count
-        made = super().__torch_dispatch__(func, types, args, kwargs)
-        if self.count == before and not func.is_view:
-            touched = tree_leaves((args, kwargs, made))
-            self.count += max((one.numel() for one in touched if isinstance(one, torch.Tensor)), default=0)
-        return made
-
-
-class Largest(TorchDispatchMode):
-    """Notes how many numbers the largest tensor holds that an operation of a call makes.
-
-    A view takes no memory of its own, so it counts as what lies behind it. What writes into a tensor makes none.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.size = 0
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        results = func(*args, **(kwargs or {}))
-        for result in tensors_in(results):
-            if any(result is one for one in args):
-                continue
-            behind = result.untyped_storage().nbytes() // result.element_size()
-            self.size = max(self.size, min(result.numel(), behind))
-        return results
-
-
-class Kept:
-    """Notes the tensors that a call keeps for its gradients: what torch saves, and attributes of autograd functions."""
-
-    def __init__(self) -> None:
-        self.tensors: list[torch.Tensor] = []
-        self.hooks = torch.autograd.graph.saved_tensors_hooks(self._saved, lambda tensor: tensor)
-
-    def __enter__(self) -> Kept:
-        self.hooks.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.hooks.__exit__(*error)
-
-    def _saved(self, tensor: torch.Tensor) -> torch.Tensor:
-        self.tensors.append(tensor.detach())
-        return tensor
-
-    def size(self, outputs: list[torch.Tensor]) -> int:
-        """How many numbers are kept for the gradients of these outputs; attributes of an autograd function count."""
-        found, waiting, known = [], [output.grad_fn for output in outputs], set()
-        while waiting and len(known) < held.MOST_OBJECTS:
-            node = waiting.pop()
-            if node is None or id(node) in known:
-                continue
-            known.add(id(node))
-            attributes = getattr(node, "__dict__", None)
-            found += held.tensors_of(attributes) if attributes else []
-            waiting += [before for before, _ in node.next_functions]
-        return held.size_of(self.tensors + found)
+# raised by the kit, not by the submission's code
+BY_KIT = (MixedDevices, NoAnswer, NotCompiled, OutOfBounds, TokensRefused, Unusable, wire.WireError)
 
 
 class RequestHandler:
@@ -199,7 +65,7 @@ class RequestHandler:
         self.namespace = namespace
         self.bound: dict[str, Any] = {}
         self.objects: dict[int, Any] = {}
-        self.random = torch.empty(0, dtype=torch.uint8)  # the state of torch's generator after the latest call
+        self.random: torch.Tensor | None = None  # the state of torch's generator after the latest call, if there is one
         self.learners: dict[int, Learner] = {}  # by the numbers of their models, as readers are
         self.readers: dict[int, Reader] = {}
         self.remembered: tuple[dict[str, Any], dict[str, Any]] = {}, {}
@@ -294,7 +160,7 @@ class RequestHandler:
 
     def _module(self, target: Any) -> torch.nn.Module:
         module = self.find(target)
-        if not isinstance(module, torch.nn.Module):
+        if not is_module(module):
             raise Unusable(f"Your `{_class_of(module)}` is not an `nn.Module`, so it has no parameters and no modes")
         return module
 
@@ -338,6 +204,8 @@ class RequestHandler:
 
     def op_stub(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Build one of the stub models, to be passed to the submission."""
+        from .stubs import STUBS
+
         return self._keep(request, STUBS[request["name"]](**wire.unpack(request["kwargs"], tensors)))
 
     def _keep(self, request: wire.Message, built: Any) -> wire.Message:
@@ -427,6 +295,8 @@ class RequestHandler:
 
     def op_learn(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Train a model for some more steps, each with a batch and a rate; the multiplications of one are counted."""
+        from .training import Learner
+
         number = request["target"]
         if number not in self.learners:
             self.learners[number] = Learner(self._module(number), request["max_norm"])
@@ -448,11 +318,15 @@ class RequestHandler:
 
     def op_resume(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Let a model go on reading with a state that it, or another process, had before."""
+        from .training import Reader
+
         state = wire.unpack(request["state"], tensors)
         self.readers[request["target"]] = Reader(self._module(request["target"]), state)
         return {}
 
     def _reader(self, number: int) -> Reader:
+        from .training import Reader
+
         return self.readers.setdefault(number, Reader(self._module(number)))
 
     def op_attribute(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
@@ -465,7 +339,7 @@ class RequestHandler:
         return {}
 
     def op_devices(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        return {"devices": ["cpu", "meta"] + (["cuda"] if torch.cuda.is_available() else [])}
+        return {"devices": ["cpu", "meta"] + (["cuda"] if is_loaded() and torch.cuda.is_available() else [])}
 
     def op_call(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Call a module or a function; with "upstream", also differentiate what it returned, "quiet" without gradients.
@@ -485,30 +359,29 @@ class RequestHandler:
             args, kwargs = _on_device((args, kwargs), device, built)
         given = inputs_in((args, kwargs), built)
         before = [one.detach().clone() if isinstance(one, torch.Tensor) else one.copy() for one in given]
-        modules = [m for m in (*args, *kwargs.values()) if isinstance(m, torch.nn.Module)]
+        if not is_loaded():
+            value = target(*args, **kwargs)
+            seen = _left_by(value, given, before) | NOT_WATCHED
+            return seen | {"value": wire.pack(value, out)}
+        modules = [m for m in (*args, *kwargs.values()) if is_module(m)]
         before_call = [dict(m.named_parameters()) for m in modules]
-        counters = {"count": Products(), "weigh": Work(), "watch": Largest()}
+        watch_by = watching()
+        counters = {"count": watch_by.Products(), "weigh": watch_by.Work(), "watch": watch_by.Largest()}
         products, work, largest = counters.values()
-        kept = Kept()
+        kept = watch_by.Kept()
         if "seed" in request:
             seed(request["seed"])
-        elif torch.equal(self.random, torch.default_generator.get_state()):
+        elif self.random is not None and torch.equal(self.random, torch.default_generator.get_state()):
             torch.rand(())  # or who seeds it in each call would leave it as it is
         random = torch.default_generator.get_state()
         asked = next((one for name, one in counters.items() if request.get(name)), contextlib.nullcontext())
-        watch = OneDevice() if device == "meta" else asked
+        watch = watch_by.OneDevice() if device == "meta" else asked
         _let_torch_make_its_masks()
         with watch, kept if request.get("watch") else contextlib.nullcontext(), _gradients_or_not(request):
             value = target(*args, **kwargs)
         self.random = torch.default_generator.get_state()
-        try:
-            returned = tensors_in(value)
-        except RecursionError:
-            raise Unusable("What your code returned is nested too deeply") from None
-        reply = {
-            "devices": sorted({t.device.type for t in returned}),
-            "changed": [i for i, (a, b) in enumerate(zip(given, before, strict=True)) if not _same(a, b)],
-            "kept": kept.size(returned) if request.get("watch") else 0,
+        reply = _left_by(value, given, before) | {
+            "kept": kept.size(tensors_in(value)) if request.get("watch") else 0,
             "drew": not torch.equal(random, self.random),
             "replaced": not all(
                 _same_objects(h, dict(m.named_parameters())) for m, h in zip(modules, before_call, strict=True)
@@ -528,6 +401,8 @@ class RequestHandler:
         The reply holds these copies as the kernel left them, how often it read and wrote each of their numbers, and
         which program wrote it last.
         """
+        from . import launches
+
         args = wire.unpack(request["args"], tensors, objects=self.objects)
         kernel, grid = self.find(request["target"]), tuple(wire.unpack(request["grid"], tensors))
         try:
@@ -544,6 +419,8 @@ class RequestHandler:
 
     def op_compile(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Have Triton's compiler look at a kernel that was launched, for arguments like "args"."""
+        from . import compiling
+
         asked = compiling.compile_kernel(self.find(request["target"]), wire.unpack(request["args"], tensors))
         return {"compiler": asked}
 
@@ -552,6 +429,8 @@ class RequestHandler:
 
         The candidate is a function, or a class if it "builds" modules.
         """
+        from . import candidates
+
         examiner = self.find(request["target"])
         interview = candidates.Interview(self.ask)
         try:
@@ -570,7 +449,7 @@ class RequestHandler:
             weights = [w.to(device) for w in weights]
         inputs = [t for t in given if isinstance(t, torch.Tensor) and t.requires_grad]
         owner = target.__self__ if isinstance(target, MethodType) else target
-        named = dict(owner.named_parameters()) if isinstance(owner, torch.nn.Module) else {}
+        named = dict(owner.named_parameters()) if is_module(owner) else {}
         wanted = inputs + list(named.values())
         if any(o.requires_grad for o in outputs):
             pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
@@ -585,9 +464,27 @@ class RequestHandler:
         }
 
 
+@functools.cache
+def watching() -> types.ModuleType:
+    """What watches torch, imported once: later, code may have changed what an import does."""
+    from . import watching
+
+    return watching
+
+
 def _gradients_or_not(request: wire.Message) -> contextlib.AbstractContextManager[object]:
     """Where a call is made: under `torch.no_grad()` if it is "quiet", as where a model is used and not trained."""
     return torch.no_grad() if request.get("quiet") else contextlib.nullcontext()
+
+
+def _left_by(value: Any, given: list[wire.Input], before: list[Any]) -> wire.Message:
+    """The devices of what a call returned, and the places of the inputs that it changed, which were so `before`."""
+    try:
+        devices = {tensor.device.type for tensor in tensors_in(value)}
+    except RecursionError:
+        raise Unusable("What your code returned is nested too deeply") from None
+    changed = [i for i, (a, b) in enumerate(zip(given, before, strict=True)) if not _same(a, b)]
+    return {"devices": sorted(devices), "changed": changed}
 
 
 def _ask_nobody(question: wire.Message, tensors: wire.Tensors) -> tuple[wire.Message, wire.Tensors]:
@@ -601,6 +498,8 @@ def _let_torch_make_its_masks() -> None:
 
 
 def _made_without_modes(cls: type, *args: Any) -> torch.Tensor:
+    from torch.utils._python_dispatch import _disable_current_modes
+
     with _disable_current_modes():
         return torch.Tensor.__new__(cls)
 
@@ -612,7 +511,8 @@ def _may_be_a_mask(parameter: torch.Tensor) -> bool:
 
 def seed(number: int) -> None:
     """Seed torch's CPU generator. `torch.manual_seed` would also format a stack trace, for a GPU that is not there."""
-    torch.default_generator.manual_seed(number)
+    if is_loaded():
+        torch.default_generator.manual_seed(number)
 
 
 def tensors_in(value: Any, built: frozenset[int] = frozenset()) -> wire.Tensors:
@@ -620,21 +520,12 @@ def tensors_in(value: Any, built: frozenset[int] = frozenset()) -> wire.Tensors:
 
     Objects with an id in `built` are left alone: a submission's own class may be a dict or a list.
     """
-    return _leaves_in(value, torch.Tensor, built)
+    return held.leaves_in(value, torch.Tensor, built)
 
 
 def inputs_in(value: Any, built: frozenset[int] = frozenset()) -> list[wire.Input]:
     """The same for all that can be changed in place: tensors, and arrays of NumPy's."""
-    return _leaves_in(value, (torch.Tensor, numpy.ndarray), built)
-
-
-def _leaves_in(value: Any, kinds: Any, built: frozenset[int]) -> list[Any]:
-    if isinstance(value, kinds):
-        return [value]
-    if id(value) in built:
-        return []
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return [leaf for part in parts for leaf in _leaves_in(part, kinds, built)]
+    return held.leaves_in(value, (torch.Tensor, numpy.ndarray), built)
 
 
 def _on_device(value: Any, device: str, built: frozenset[int]) -> Any:

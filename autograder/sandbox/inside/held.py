@@ -1,4 +1,4 @@
-"""Finds the tensors that can be reached from an object, whatever its class looks like."""
+"""Finds tensors: in a tree of plain containers, or whatever an object of any class can reach."""
 
 from __future__ import annotations
 
@@ -7,18 +7,28 @@ from collections import deque
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-import torch
+from .later import torch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MOST_OBJECTS = 10_000  # that are looked at
 MOST_NUMBERS = 2**15  # that are sent: so few that they cannot be near whatever a check looks for
-NOT_HELD = (type, ModuleType, str, bytes, int, float, complex, bool, type(None), torch.device, torch.dtype)
+NOT_HELD = (type, ModuleType, str, bytes, int, float, complex, bool, type(None))
 
 
 class TooManyObjects(ValueError):
     """An object reaches more others than are looked at."""
+
+
+def leaves_in(value: Any, kinds: Any, built: frozenset[int] = frozenset()) -> list[Any]:
+    """What is of these `kinds` in a tree of lists, tuples and dicts, in order, but nothing with an id in `built`."""
+    if isinstance(value, kinds):
+        return [value]
+    if id(value) in built:
+        return []
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [leaf for part in parts for leaf in leaves_in(part, kinds, built)]
 
 
 def tensors_of(owner: Any) -> list[torch.Tensor]:
@@ -31,7 +41,8 @@ def tensors_of(owner: Any) -> list[torch.Tensor]:
         if isinstance(one, torch.Tensor):
             found.append(one)
             continue
-        new = [part for part in _parts(one) if id(part) not in known and not isinstance(part, NOT_HELD)]
+        kinds = (*NOT_HELD, torch.device, torch.dtype)
+        new = [part for part in _parts(one) if id(part) not in known and not isinstance(part, kinds)]
         if len(waiting) + len(new) + number > MOST_OBJECTS:
             break
         known.update(map(id, new))

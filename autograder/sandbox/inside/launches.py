@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import torch
 
+from .refusals import OutOfBounds
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -28,10 +30,6 @@ def interpret() -> None:
 
 
 interpret()
-
-
-class OutOfBounds(IndexError):
-    """A kernel accesses memory outside of the tensors that it was given."""
 
 
 class NoKernel(Exception):

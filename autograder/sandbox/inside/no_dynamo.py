@@ -9,7 +9,7 @@ import sys
 import types
 from typing import Any
 
-import torch
+from .later import is_loaded, torch
 
 NAME = "torch._dynamo"
 
@@ -39,6 +39,6 @@ def real() -> types.ModuleType:
 
 
 def put() -> None:
-    """Put a stand-in in place of torch._dynamo, unless something is there already."""
-    if NAME not in sys.modules:
+    """Put a stand-in in place of torch._dynamo, unless something is there already, or there is no torch."""
+    if is_loaded() and NAME not in sys.modules:
         torch._dynamo = sys.modules[NAME] = StandIn(NAME)

@@ -43,7 +43,7 @@ def main(control_fd: int) -> None:
         _send(control, {"ok": False, "message": problem})
         return
     gc.disable()  # nothing that is imported here will ever be garbage
-    from . import child  # torch, IPython, matplotlib: this takes seconds, but only once
+    from . import child  # IPython, matplotlib; and torch below: this takes seconds, but only once
 
     lock = lockdown.Lockdown(
         bpf=base64.b64decode(settings["bpf"]),
@@ -56,7 +56,7 @@ def main(control_fd: int) -> None:
         cpu_seconds=settings["cpu_seconds"],
         file_bytes=settings["file_bytes"],
     )
-    child.warm_up()
+    child.warm_up(settings["torch"])
     gc.freeze()
     gc.enable()
     _send(control, {"ok": True})

@@ -14,14 +14,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from .refusals import TokensRefused
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_SEEN = 64
-
-
-class TokensRefused(ValueError):
-    """A stub model was called with tokens that it does not take."""
 
 
 class Stub(nn.Module):

@@ -13,14 +13,12 @@ import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .refusals import NoAnswer
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_PARTS = 64  # tensors in a state
-
-
-class NoAnswer(Exception):
-    """A model gives something that cannot be used; the message is a sentence without its full stop."""
 
 
 class Multiplications(TorchDispatchMode):

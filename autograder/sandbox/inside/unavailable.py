@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import asyncio.selector_events
 import builtins
-import contextlib
 import dis
 import errno
 import fcntl
 import functools
 import getpass
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import io
 import multiprocessing.process
 import multiprocessing.synchronize
@@ -26,7 +28,6 @@ import sqlite3
 import sqlite3.dbapi2
 import subprocess
 import sys
-import time
 import types
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
@@ -34,10 +35,9 @@ from typing import TYPE_CHECKING, Any
 
 import IPython
 import IPython.core.debugger
-import torch
-import torch.cuda.profiler
 from IPython.core.error import UsageError
-from torch.utils.data import DataLoader
+
+from .later import is_loaded, torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -211,7 +211,7 @@ def wants_gpu(code: types.CodeType, error: BaseException) -> bool:
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    if last is None or last.tb_frame.f_code is not code or torch.cuda.is_available():
+    if last is None or last.tb_frame.f_code is not code or (is_loaded() and torch.cuda.is_available()):
         return False
     raises = any(step.offset == last.tb_lasti and step.opname == "RAISE_VARARGS" for step in dis.get_instructions(code))
     said = [const for const in code.co_consts if isinstance(const, str)]
@@ -242,12 +242,38 @@ def install() -> None:
     sys.breakpointhook = pdb.set_trace = no_debugger
     IPython.core.debugger.set_trace = IPython.core.debugger.Pdb.set_trace = no_debugger
     IPython.embed = no_debugger  # pyright: ignore[reportAttributeAccessIssue]
-    torch.compile = uncompiled
-    DataLoader._get_iterator = _without_workers
     ThreadPoolExecutor._adjust_thread_count = _with_those_that_run
-    torch.set_num_threads, torch.get_num_threads = _remember_threads, lambda: _threads_asked_for[-1]
-    if not torch.cuda.is_available():
-        _install_idle_gpu()
+    if is_loaded():
+        _install_for_torch()
+    else:
+        sys.meta_path.insert(0, _WhenTorchComes())
+
+
+def _install_for_torch() -> None:
+    """The same for what torch offers."""
+    from . import no_dynamo, unavailable_of_torch
+
+    no_dynamo.put()
+    unavailable_of_torch.install(uncompiled, functools.partial(tell, NO_WORKERS))
+
+
+class _WhenTorchComes(importlib.abc.MetaPathFinder):
+    """Finds torch as others do, and has stand-ins installed once it is imported, which code may do at any time."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        if name != "torch" or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec and spec.loader:
+            execute = spec.loader.exec_module
+
+            def and_install(module: types.ModuleType) -> None:
+                execute(module)
+                _install_for_torch()
+
+            spec.loader.exec_module = and_install
+        return spec
 
 
 def _install_hand_in() -> None:
@@ -341,16 +367,6 @@ def uncompiled(model: Any = None, **options: Any) -> Any:
     return (lambda model: model) if model is None else model
 
 
-_get_iterator = DataLoader._get_iterator
-
-
-def _without_workers(self: DataLoader[Any]) -> Any:
-    if self.num_workers:
-        tell(NO_WORKERS)
-        self.num_workers = self.timeout = 0
-    return _get_iterator(self)
-
-
 _adjust_thread_count = ThreadPoolExecutor._adjust_thread_count
 
 
@@ -361,15 +377,6 @@ def _with_those_that_run(self: ThreadPoolExecutor) -> None:
     except RuntimeError:
         if not self._threads:
             raise
-
-
-_set_num_threads, _threads_asked_for = torch.set_num_threads, [1]
-
-
-def _remember_threads(number: int) -> None:
-    """Replaces torch.set_num_threads: torch keeps to one thread, since failing to start others ends the process."""
-    _set_num_threads(min(number, 1))
-    _threads_asked_for.append(number)
 
 
 class _PipeEnd(io.FileIO):
@@ -384,72 +391,3 @@ def _wake_by_pipe(loop: Any) -> None:
     loop._ssock, loop._csock = _PipeEnd(reading, "rb"), _PipeEnd(writing, "wb")
     loop._internal_fds += 1
     loop._add_reader(reading, loop._read_from_self)
-
-
-# --- what code does around its work on a GPU: it changes no result, so without a GPU there is nothing to do -----------
-
-IDLE = {
-    torch.cuda: "init synchronize set_device set_per_process_memory_fraction ipc_collect empty_cache"
-    " reset_peak_memory_stats reset_max_memory_allocated reset_max_memory_cached reset_accumulated_memory_stats",
-    torch.cuda.memory: "set_per_process_memory_fraction empty_cache reset_peak_memory_stats reset_max_memory_allocated"
-    " reset_max_memory_cached reset_accumulated_memory_stats _record_memory_history",
-    torch.cuda.nvtx: "range_push range_pop range_start range_end mark",
-    torch.cuda.profiler: "start stop",
-    torch.accelerator: "synchronize empty_cache",
-    torch.mps: "synchronize empty_cache",
-    torch.xpu: "synchronize empty_cache",
-}
-
-
-def _install_idle_gpu() -> None:
-    """Let code wait for a GPU, time it, mark ranges on it and ask how much of its memory is in use, though it is none.
-
-    Whatever would put a tensor on the GPU still raises an error.
-    """
-    for module, names in IDLE.items():
-        for name in names.split():
-            if hasattr(module, name):
-                setattr(module, name, _giving(None))
-    for module in (torch.cuda, torch.cuda.memory):
-        setattr(module, "memory_summary", _giving("No memory of a GPU is in use."))  # noqa: B010  unknown to pyright
-        setattr(module, "memory_snapshot", _giving([]))  # noqa: B010
-    torch.mps.current_allocated_memory, torch.mps.driver_allocated_memory = _giving(0), _giving(0)
-    torch.cuda.Event, torch.cuda.Stream = _Event, _Stream  # pyright: ignore[reportAttributeAccessIssue]  # stand-ins
-    torch.cuda.current_stream, torch.cuda.default_stream = _giving(_Stream()), _giving(_Stream())
-    torch.cuda.stream = _giving(contextlib.nullcontext())
-    torch.cuda.device = _giving(contextlib.nullcontext())  # pyright: ignore[reportAttributeAccessIssue]
-    torch.autograd.profiler.emit_nvtx = _giving(contextlib.nullcontext())  # pyright: ignore[reportAttributeAccessIssue]
-    torch.Tensor.pin_memory = lambda self, *args, **kwargs: self
-
-
-def _giving(value: Any) -> Callable[..., Any]:
-    """A new function that gives `value` whatever it is given; torch._dynamo wants another one for each name."""
-    return lambda *args, **kwargs: value
-
-
-class _Stream:
-    """Replaces torch.cuda.Stream: all work is done already when it is waited for."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
-    synchronize = wait = wait_event = wait_stream = _giving(None)
-
-    def query(self) -> bool:
-        return True
-
-    def record_event(self, event: _Event | None = None) -> _Event:
-        event = event or _Event()
-        event.record()
-        return event
-
-
-class _Event(_Stream):
-    """Replaces torch.cuda.Event, by the clock."""
-
-    def record(self, stream: object = None) -> None:
-        self.at = time.perf_counter()
-
-    def elapsed_time(self, end: _Event) -> float:
-        """Milliseconds from this event to `end`."""
-        return 1e3 * (end.at - self.at)

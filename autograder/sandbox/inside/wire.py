@@ -22,22 +22,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy
-import torch
-from safetensors.torch import load as tensors_from_bytes
 
 from . import arrays
+from .later import is_loaded, torch
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterable, Sequence
     from typing import NoReturn
 
+    Input = torch.Tensor | numpy.ndarray[Any, Any]  # what a call may change in place
+
 _ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 Message = dict[str, Any]  # a request or a reply, as in the JSON
 Node = dict[str, Any]  # a node of the tree that encodes a value
-Tensors = list[torch.Tensor]
-Input = torch.Tensor | numpy.ndarray[Any, Any]  # what a call may change in place
+Tensors = list[Any]  # tensors, or in a process without torch arrays with their bits: `arrays.Bits`
 
 MAGIC = b"AGK1"
 HEADER = struct.Struct("!4sIQ")
@@ -54,14 +54,41 @@ CARRIED = (
     "tensors, NumPy arrays of numbers, numbers, texts, None, dtypes of torch's, and lists, tuples and dicts of these"
 )
 MAX_INDEX = 2 * 2**20  # bytes in which a frame may list its tensors: room for MAX_NODES of them
-DTYPES = {
-    name: getattr(torch, name)
-    for name in ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
+SHORT_NAMES = {  # of the dtypes that travel, as safetensors has them
+    **{"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32"},
+    **{"int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL"},
 }
-DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
-SHORT_NAMES = dict(
-    zip(DTYPES.values(), ("F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8", "BOOL"), strict=True)
-)
+if TYPE_CHECKING:
+    DTYPES: dict[str, torch.dtype]
+    DTYPE_NAMES: dict[torch.dtype, str]
+
+
+def __getattr__(name: str) -> Any:
+    """What names torch's types, made when it is first asked for: the dtypes that travel, by name, and their names."""
+    if name == "DTYPES":
+        globals()[name] = {short: getattr(torch, short) for short in SHORT_NAMES}
+    elif name == "DTYPE_NAMES":
+        globals()[name] = {dtype: short for short, dtype in _dtypes().items()}
+    elif name == "Input":  # what a call may change in place
+        return torch.Tensor | numpy.ndarray[Any, Any]
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals()[name]
+
+
+def _dtypes() -> dict[str, torch.dtype]:
+    return globals().get("DTYPES") or __getattr__("DTYPES")
+
+
+def _dtype_names() -> dict[torch.dtype, str]:
+    return globals().get("DTYPE_NAMES") or __getattr__("DTYPE_NAMES")
+
+
+def name_of(carried: arrays.Bits) -> str | None:
+    """The name of the dtype of a tensor, or of an array that stands for one; None if it does not travel."""
+    if isinstance(carried, numpy.ndarray):
+        return carried.dtype.name if carried.dtype.name in SHORT_NAMES else None
+    return _dtype_names().get(carried.dtype)
 
 
 class WireError(Exception):
@@ -153,7 +180,7 @@ class Encoded:
         return Encoded(b'%s,"n":%d}' % (self.text[:-1], number), self.blob)
 
 
-def encoded(message: Message, tensors: Sequence[torch.Tensor] = ()) -> Encoded:
+def encoded(message: Message, tensors: Sequence[Any] = ()) -> Encoded:
     """Encode `message` (a dict for JSON) and a list of tensors. Raises WireError if they are too large."""
     text = _ENCODER.encode(message).encode("utf-8", "replace")  # an error's message may contain lone surrogates
     blob = tensors_to_bytes(tensors) if tensors else b""
@@ -163,7 +190,7 @@ def encoded(message: Message, tensors: Sequence[torch.Tensor] = ()) -> Encoded:
 
 
 def send_frame(
-    sock: socket.socket, message: Message, tensors: Sequence[torch.Tensor] = (), deadline: float | None = None
+    sock: socket.socket, message: Message, tensors: Sequence[Any] = (), deadline: float | None = None
 ) -> None:
     """Send a message and its tensors. `deadline`: a `time.monotonic()` value, or None."""
     send(sock, encoded(message, tensors), deadline)
@@ -197,13 +224,14 @@ def receive_frame(sock: socket.socket, deadline: float | None = None) -> tuple[M
     if int.from_bytes(blob[:8], "little") > MAX_INDEX:  # a million empty tensors would fit and take a gigabyte
         raise WireError("a frame has too many tensors")
     try:
-        by_name = tensors_from_bytes(blob)
+        by_name = loaded(blob)
         tensors = [by_name[str(i)] for i in range(len(by_name))]
     except Exception:  # any error of the parser, or a missing index
         raise WireError("a frame's tensors cannot be read") from None
-    if any(tensor.dtype not in DTYPE_NAMES for tensor in tensors):  # `pack` sends no others
+    names = [name_of(tensor) for tensor in tensors]
+    if None in names:  # `pack` sends no others
         raise WireError("a frame has a tensor of a dtype that does not travel")
-    if not all(_is_clear(tensor) for tensor in tensors if tensor.dtype is torch.bool):
+    if not all(_is_clear(tensor) for tensor, name in zip(tensors, names, strict=True) if name == "bool"):
         raise WireError("a frame has a boolean that is neither True nor False")
     if len(tensors) > MAX_NODES or not all(_is_possible(tensor.shape) for tensor in tensors):
         raise WireError("a frame has too many tensors, or one of an impossible shape")
@@ -233,16 +261,33 @@ def _is_possible(shape: Any) -> bool:
     return len(shape) <= MAX_RANK and all(type(n) is int and 0 <= n < MAX_SIZE for n in shape)
 
 
-def _is_clear(booleans: torch.Tensor) -> bool:
+def _is_clear(booleans: arrays.Bits) -> bool:
     """Whether each is a 0 or a 1: any other byte is True for one operation and another number for the next."""
-    return not booleans.numel() or int(booleans.view(torch.uint8).max()) <= 1
+    held = booleans if isinstance(booleans, numpy.ndarray) else booleans.numpy()
+    return not held.size or int(held.view(numpy.uint8).max()) <= 1
+
+
+def loaded(blob: bytes) -> dict[str, Any]:
+    """The tensors in a safetensors file, by name; without torch arrays that may be written to. Raises any error."""
+    if is_loaded():
+        from safetensors.torch import load
+
+        return load(blob)
+    from safetensors.numpy import load as load_arrays
+
+    try:
+        return {name: numpy.array(array) for name, array in load_arrays(blob).items()}
+    except KeyError:  # bfloat16, which NumPy does not have
+        from safetensors.torch import load
+
+        return load(blob)
 
 
 def _shape_in_words(shape: Sequence[int]) -> str:
     return f"{len(shape)} dimensions" if len(shape) > MAX_RANK else f"shape {tuple(shape)}"
 
 
-def tensors_to_bytes(tensors: Sequence[torch.Tensor]) -> bytes:
+def tensors_to_bytes(tensors: Sequence[Any]) -> bytes:
     """A safetensors file of contiguous CPU tensors, named "0", "1" and so on.
 
     It is made here because for small tensors safetensors' own `save` takes ten times as long as all else on the wire.
@@ -250,12 +295,15 @@ def tensors_to_bytes(tensors: Sequence[torch.Tensor]) -> bytes:
     index: dict[str, Any] = {}
     parts, end = [], 0
     for number, tensor in enumerate(tensors):
-        # numpy knows no bfloat16
-        data = (tensor.view(torch.int16) if tensor.dtype is torch.bfloat16 else tensor).numpy().tobytes()
+        name = name_of(tensor)
+        if isinstance(tensor, numpy.ndarray):
+            data = tensor.tobytes()
+        else:  # numpy knows no bfloat16
+            data = (tensor.view(torch.int16) if name == "bfloat16" else tensor).numpy().tobytes()
         parts.append(data)
         start, end = end, end + len(data)
         index[str(number)] = {
-            "dtype": SHORT_NAMES[tensor.dtype],
+            "dtype": SHORT_NAMES[name or ""],
             "shape": list(tensor.shape),
             "data_offsets": [start, end],
         }
@@ -264,9 +312,9 @@ def tensors_to_bytes(tensors: Sequence[torch.Tensor]) -> bytes:
     return b"".join([len(header).to_bytes(8, "little"), header, *parts])
 
 
-def size_of(tensors: Iterable[torch.Tensor]) -> int:
+def size_of(tensors: Iterable[Any]) -> int:
     """The number of bytes that the elements of some tensors take."""
-    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    return sum(tensor.nbytes for tensor in tensors)
 
 
 def _read(sock: socket.socket, length: int, deadline: float | None) -> bytes:
@@ -353,7 +401,7 @@ class _Packer:
         if isinstance(value, complex):
             return {"complex": [self.node(value.real, depth + 1), self.node(value.imag, depth + 1)]}
         if isinstance(value, torch.dtype):
-            return {"dtype": DTYPE_NAMES[value]} if value in DTYPE_NAMES else {"opaque": str(value)}
+            return {"dtype": _dtype_names()[value]} if value in _dtype_names() else {"opaque": str(value)}
         if isinstance(value, list):
             return {"list": [self.node(v, depth + 1) for v in value]}
         if isinstance(value, tuple):
@@ -376,7 +424,7 @@ class _Packer:
         return {"value": str(value)} if encodable(value) == value else {"opaque": "a str with half characters"}
 
     def tensor(self, value: torch.Tensor) -> Node:
-        if value.layout is not torch.strided or value.dtype not in DTYPE_NAMES:
+        if value.layout is not torch.strided or value.dtype not in _dtype_names():
             return {"opaque": f"a tensor of {value.dtype}, {value.layout}"}
         on_meta = value.device.type == "meta"
         if not on_meta and self.is_too_much(value.numel() * value.element_size()):
@@ -384,7 +432,7 @@ class _Packer:
         if not _is_possible(value.shape):
             return {"opaque": f"a tensor of {_shape_in_words(value.shape)}"}
         if on_meta:
-            return {"meta": list(value.shape), "dtype": DTYPE_NAMES[value.dtype]}
+            return {"meta": list(value.shape), "dtype": _dtype_names()[value.dtype]}
         node: Node = {"tensor": len(self.tensors)}
         if value.requires_grad:
             node["grad"] = True
@@ -431,9 +479,7 @@ def _is_key(key: object) -> bool:
     return isinstance(key, str) and len(key) <= MAX_STRING and encodable(key) == key
 
 
-def unpack(
-    node: Any, tensors: Sequence[torch.Tensor], layout: bool = False, objects: dict[int, Any] | None = None
-) -> Any:
+def unpack(node: Any, tensors: Sequence[Any], layout: bool = False, objects: dict[int, Any] | None = None) -> Any:
     """The value of a tree made by `pack`. With `layout`, tensors get their strides and `requires_grad` back.
 
     `objects` maps the numbers of handles to their objects; without it, handles and generators are refused.
@@ -447,7 +493,7 @@ def unpack(
 
 def _unpack(
     node: Any,
-    tensors: Sequence[torch.Tensor],
+    tensors: Sequence[Any],
     layout: bool,
     depth: int,
     nodes_left: list[int],
@@ -462,8 +508,10 @@ def _unpack(
             raise WireError("a value's parts are not a list")
         return [_unpack(item, tensors, layout, depth + 1, nodes_left, objects) for item in items]
 
+    if not is_loaded() and not layout and objects is None and _is_torchs(node):
+        return Opaque("a thing of torch's, which this course does not use")  # to import it here would take too much
     if "tensor" in node:
-        tensor = _sent(node["tensor"], tensors)
+        tensor = arrays.tensor_of(_sent(node["tensor"], tensors))
         return _with_layout(tensor, node) if layout else tensor
     if "array" in node:
         return _array(_sent(node["array"], tensors), node, layout)
@@ -473,7 +521,7 @@ def _unpack(
         shape = node["meta"]
         if not _is_possible(shape):
             raise WireError("a tensor on meta has an impossible shape")
-        return torch.empty(shape, dtype=DTYPES[node["dtype"]], device="meta")
+        return torch.empty(shape, dtype=_dtypes()[node["dtype"]], device="meta")
     if "value" in node:
         return _plain(node["value"])
     if "list" in node:
@@ -490,7 +538,7 @@ def _unpack(
     if "complex" in node:
         return _complex(children(node["complex"]))
     if "dtype" in node:
-        return DTYPES[node["dtype"]]
+        return _dtypes()[node["dtype"]]
     if "opaque" in node:
         return Opaque(str(node["opaque"])[:200])
     if "handle" in node and objects is not None:
@@ -498,6 +546,13 @@ def _unpack(
     if "generator" in node and objects is not None:
         return torch.Generator().manual_seed(node["generator"])
     raise WireError("a value has no known tag")
+
+
+def _is_torchs(node: Any) -> bool:
+    """Whether a node is of a tensor or of a dtype of torch's."""
+    if not isinstance(node, dict):
+        return False
+    return "tensor" in node or "meta" in node or ("dtype" in node and "array" not in node and "scalar" not in node)
 
 
 def _plain(value: Any) -> Any:
@@ -511,14 +566,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _sent(index: Any, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+def _sent(index: Any, tensors: Sequence[Any]) -> arrays.Bits:
     """The tensor of that number. Raises WireError."""
     if type(index) is not int or not 0 <= index < len(tensors):
         raise WireError("a value names a tensor that was not sent")
     return tensors[index]
 
 
-def _array(bits: torch.Tensor, node: Node, layout: bool) -> Any:
+def _array(bits: arrays.Bits, node: Node, layout: bool) -> Any:
     """The array with these bits. Raises what `arrays.array_of` raises."""
     array = arrays.array_of(bits, node["dtype"])
     if not layout:

@@ -30,14 +30,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
-import torch
-import torch._compile
-import torch.nn.init
-import torch.nn.modules.module
-import torch.overrides
-from torch.utils._device import DeviceContext
 
 from . import no_dynamo
+from .later import is_loaded, torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -58,7 +53,7 @@ LEAVES = (
     *(type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented)),
     *(types.CodeType, types.GenericAlias, types.UnionType, types.GetSetDescriptorType, types.MemberDescriptorType),
     *(types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType),
-    *(torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size, numpy.dtype, enum.Enum),
+    *(numpy.dtype, enum.Enum),
 )
 PLAIN = frozenset(LEAVES)
 BUILT_IN = frozenset(vars(builtins))
@@ -67,7 +62,6 @@ REACH_ANY = {id(one) for one in (eval, exec, compile, globals, __import__, impor
 REACH_ANY |= {id(one) for one in (sys._getframe, inspect.currentframe, inspect.stack)}
 DYNAMIC = {"__globals__", "f_globals", "f_locals", "f_back", "gi_frame", "get_ipython", "user_ns", "user_global_ns"}
 DYNAMIC |= {"import_module", "_getframe", "currentframe"}
-SHARED = (torch.Tensor, torch.nn.Module, builtins)  # used without being named
 # in the dicts of classes and modules: what Python makes when it is asked for it, and what no answer looks at
 UNSEEN = {"__dict__", "__weakref__", "__annotations__", "__annotate_func__", "__annotations_cache__", "_abc_impl"}
 UNSEEN |= {"__builtins__", "__spec__", "__loader__", "__slotnames__"}
@@ -108,7 +102,7 @@ class Checkpoint:
         self.is_whole = True  # whether all could be looked into
         self.bytes = 0
         self.waiting: deque[tuple[Any, str]] = deque((answer, name) for name, answer in roots.items())
-        for shared in SHARED:
+        for shared in _shared():
             self._visit_outer(shared, shared.__name__)
         try:
             with at_most(SECONDS):
@@ -157,7 +151,7 @@ class Checkpoint:
 
     def _visit(self, thing: Any, root: str) -> None:
         kind = type(thing)
-        if issubclass(kind, LEAVES) or self._is_known(thing):
+        if issubclass(kind, _leaves()) or self._is_known(thing):
             return
         if id(thing) in REACH_ANY:
             self.is_whole = False
@@ -181,7 +175,7 @@ class Checkpoint:
             self.is_whole = False
             return
         self.states[id(thing)] = thing, root, state
-        self.waiting += [(ref, root) for ref in state.refs if type(ref) not in PLAIN]
+        self.waiting += [(ref, root) for ref in state.refs if type(ref) not in _plain()]
 
     def _read(self, code: types.CodeType) -> None:
         """Note the names in a function's code, and in that of the functions in it."""
@@ -223,6 +217,8 @@ class Checkpoint:
             if thing.dtype.hasobject:
                 raise Unknown
             return State((), (thing.shape, thing.dtype.str, self._sum(numpy.ascontiguousarray(thing))))
+        if issubclass(kind, torch.Generator):
+            return State((), bytes(thing.get_state().numpy()))
         for base, state_of in STATES.items():
             if issubclass(kind, base):
                 return state_of(thing)
@@ -330,18 +326,19 @@ class Libraries:
 
     def __init__(self) -> None:
         self.owners = _owners()
-        self.often = [self.owners.index(owner) for owner in PATCHED_OFTEN]
-        self.seen: list[tuple[list[dict[str, Any]], object]] = []
+        self.often = [self.owners.index(owner) for owner in _patched_often()]
+        self.seen: list[tuple[list[dict[str, Any]], tuple[object, ...]]] = []
 
     def look(self, closely: bool = False) -> int:
         """The number of the state that they are in."""
         settings = _settings()
         if self.seen and not closely:
             before, others = self.seen[-1]
-            if others == settings and all(_has_same(before[place], self.owners[place]) for place in self.often):
+            are_same = all(_has_same(before[place], self.owners[place]) for place in self.often)
+            if are_same and _are_same_settings(others, settings):
                 return len(self.seen) - 1
         for number, (before, others) in reversed(list(enumerate(self.seen))):
-            if others == settings and all(map(_has_same, before, self.owners)):
+            if _are_same_settings(others, settings) and all(map(_has_same, before, self.owners)):
                 return number
         self.seen.append(([dict(dict_of(owner)) for owner in self.owners], settings))
         return len(self.seen) - 1
@@ -351,13 +348,16 @@ class Libraries:
         (before, settings), (after, others) = self.seen[one], self.seen[other]
         if one == other:
             return set()
-        found = {"torch"} if settings != others else set[str]()
+        found = set[str]() if _are_same_settings(settings, others) else {"torch"}
         differ = (o for o, x, y in zip(self.owners, before, after, strict=True) if not _are_same_names(x, y))
         return found | {str(owner.__name__).partition(".")[0] for owner in differ}
 
 
 def settle() -> None:
     """Let libraries change once what they change by themselves when it is first used: classes of optimizers."""
+    _owners()
+    if not is_loaded():
+        return
     for kind in vars(torch.optim).values():
         if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer):
             with contextlib.suppress(Exception):  # one that takes no such parameter
@@ -462,16 +462,20 @@ def looked_up_by(code: types.CodeType) -> tuple[set[str], set[str]]:
 @functools.cache
 def _owners() -> list[Any]:
     """The modules that answers use, with the classes that they have of their own and the bases of these."""
+    if not is_loaded():
+        return [numpy, math, builtins]
+    import torch.optim
+
     shown = (torch.nn, torch.optim, torch)
     classes = {kind for module in shown for kind in dict_of(module).values() if isinstance(kind, type)}
     bases = {base for kind in classes for base in type.mro(kind)}
-    return [*LIBRARIES, *sorted((kind for kind in bases if _is_of_torch(kind)), key=id)]
+    return [*_libraries(), *sorted((kind for kind in bases if _is_of_torch(kind)), key=id)]
 
 
 def _is_of_torch(kind: type) -> bool:
     """Whether a class can be changed, as one in Python can, and is torch's."""
     module = dict_of_class(kind).get("__module__")
-    return kind in SHARED or (isinstance(module, str) and module.startswith(("torch.nn.", "torch.optim.")))
+    return kind in _shared() or (isinstance(module, str) and module.startswith(("torch.nn.", "torch.optim.")))
 
 
 def _has_same(before: dict[str, Any], owner: Any) -> bool:
@@ -494,7 +498,7 @@ def _is_torchs_own(was: object, means: object) -> bool:
     """
     if issubclass(type(means), types.ModuleType):
         return was is MISSING or type(was) is no_dynamo.StandIn
-    if type(means) is not types.FunctionType or means.__code__ is not UNCOMPILED:
+    if not is_loaded() or type(means) is not types.FunctionType or means.__code__ is not _uncompiled():
         return False
     return any(not _is_empty(cell) and cell.cell_contents is was for cell in means.__closure__ or ())
 
@@ -505,16 +509,31 @@ def _saved_by() -> object:
     return autograd._top_saved_tensors_default_hooks(True)
 
 
-def _settings() -> object:
-    """The settings of the process that no check sets itself, as values that can be compared."""
+def _settings() -> tuple[object, ...]:
+    """The settings of the process that no check sets itself: those of torch, if it is there, then the others."""
+    return (
+        _settings_of_torch() if is_loaded() else None,
+        *(id(signal.getsignal(signal.SIGALRM)), signal.getitimer(signal.ITIMER_REAL)[0] > 0),
+        *(sys.getrecursionlimit(), id(sys.gettrace()), id(sys.getprofile()), sorted(numpy.geterr().items())),
+    )
+
+
+def _are_same_settings(before: tuple[object, ...], now: tuple[object, ...]) -> bool:
+    """Whether two of `_settings` are the same; that torch was imported meanwhile changes nothing."""
+    (torchs, *others), (torchs_now, *others_now) = before, now
+    return others == others_now and (torchs is None or torchs_now is None or torchs == torchs_now)
+
+
+def _settings_of_torch() -> tuple[object, ...]:
+    import torch.overrides
+    from torch.utils._device import DeviceContext
+
     of_modules = vars(torch.nn.modules.module).items()
     hooks = [tuple(held) for name, held in of_modules if name.startswith("_global_") and isinstance(held, dict)]
     modes = [id(mode) for mode in torch.overrides._get_current_function_mode_stack() if type(mode) is not DeviceContext]
     return (
         *(hooks, modes, torch._C._len_torch_dispatch_stack(), torch.is_inference_mode_enabled()),
         *(torch.are_deterministic_algorithms_enabled(), _saved_by() is None),
-        *(id(signal.getsignal(signal.SIGALRM)), signal.getitimer(signal.ITIMER_REAL)[0] > 0),
-        *(sys.getrecursionlimit(), id(sys.gettrace()), id(sys.getprofile()), sorted(numpy.geterr().items())),
     )
 
 
@@ -616,13 +635,56 @@ def _files() -> object:
         return None
 
 
-UNCOMPILED = torch._compile._disable_dynamo(lambda: None).__code__  # of what torch wraps functions in by itself
+@functools.cache
+def _uncompiled() -> types.CodeType:
+    """The code of what torch wraps functions in by itself."""
+    import torch._compile
+
+    return torch._compile._disable_dynamo(lambda: None).__code__
+
+
+@functools.cache
+def _libraries() -> tuple[Any, ...]:
+    import torch.nn.init
+    import torch.nn.modules.module
+
+    return (
+        *(torch, torch.nn, torch.nn.functional, torch.nn.init, torch.linalg, torch.special, torch.fft),
+        *(torch.functional, torch.nn.modules.module, torch.optim, numpy, math, builtins),
+    )
+
+
+def _patched_often() -> tuple[Any, ...]:
+    often = (torch.nn.functional, torch.Tensor, torch.nn.Module, torch.nn.Linear) if is_loaded() else ()
+    return tuple(owner for owner in often if owner in _owners())  # which may have been asked for before torch came
+
+
+def _shared() -> tuple[Any, ...]:
+    """What is used without being named."""
+    return (torch.Tensor, torch.nn.Module, builtins) if is_loaded() else (builtins,)
+
+
+def _leaves() -> tuple[type, ...]:
+    """The types of values in which nothing else lies."""
+    return _with_torchs() if is_loaded() else LEAVES
+
+
+def _plain() -> frozenset[type]:
+    """The same, to look up a type itself."""
+    return _plain_with_torchs() if is_loaded() else PLAIN
+
+
+@functools.cache
+def _plain_with_torchs() -> frozenset[type]:
+    return frozenset(_with_torchs())
+
+
+@functools.cache
+def _with_torchs() -> tuple[type, ...]:
+    return *LEAVES, torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size
+
+
 dict_of_class: Callable[[type], Any] = type.__dict__["__dict__"].__get__  # a metaclass may show another one
-LIBRARIES = (
-    *(torch, torch.nn, torch.nn.functional, torch.nn.init, torch.linalg, torch.special, torch.fft, torch.functional),
-    *(torch.nn.modules.module, torch.optim, numpy, math, builtins),
-)
-PATCHED_OFTEN = (torch.nn.functional, torch.Tensor, torch.nn.Module, torch.nn.Linear)
 CONTAINERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     dict: _items,
     list: lambda many: tuple(list.__iter__(many)),
@@ -642,7 +704,6 @@ STATES: dict[type, Callable[[Any], State]] = {
     classmethod: lambda method: State((method.__func__,)),
     property: lambda shown: State((shown.fget, shown.fset, shown.fdel)),
     functools.partial: lambda partial: State((partial.func, partial.args, partial.keywords)),
-    torch.Generator: lambda generator: State((), bytes(generator.get_state().numpy())),
     random.Random: lambda generator: State((), hash(generator.getstate())),
 }
 # by the names by which code reads it
