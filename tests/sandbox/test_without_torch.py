@@ -160,6 +160,8 @@ print("torch" in sys.modules)
     "blob",
     [
         b'{"0":{"dtype":"F64","shape":[2],"data_offsets":[0,8]}}',
+        b'{"0":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}',
+        b'{"0":{"dtype":"F8_E4M3","shape":[8],"data_offsets":[0,8]}}',
         b'{"0":{"dtype":"U32","shape":[2],"data_offsets":[0,8]}}',
         b'{"0":{"dtype":"BOOL","shape":[8],"data_offsets":[0,8]}}',
         b'{"1":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}',

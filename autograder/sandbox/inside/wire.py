@@ -268,19 +268,17 @@ def _is_clear(booleans: arrays.Bits) -> bool:
 
 
 def loaded(blob: bytes) -> dict[str, Any]:
-    """The tensors in a safetensors file, by name; without torch arrays that may be written to. Raises any error."""
+    """The tensors in a safetensors file, by name; without torch arrays that may be written to. Raises any error.
+
+    What NumPy has no dtype for, such as bfloat16, is an error then: nothing that comes in a frame has torch imported.
+    """
     if is_loaded():
         from safetensors.torch import load
 
         return load(blob)
     from safetensors.numpy import load as load_arrays
 
-    try:
-        return {name: numpy.array(array) for name, array in load_arrays(blob).items()}
-    except KeyError:  # bfloat16, which NumPy does not have
-        from safetensors.torch import load
-
-        return load(blob)
+    return {name: numpy.array(array) for name, array in load_arrays(blob).items()}
 
 
 def _shape_in_words(shape: Sequence[int]) -> str:
