@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from ..errors import Unreadable
+from ..errors import CourseError, Unreadable
 from ..groups import names
 from ..groups.names import Name, Names
 from ..installed import Installed
@@ -422,8 +422,18 @@ def parts_of(root: Path) -> dict[str, str]:
         "exercises of the course": content_hash(own, _files_below(own)),
         "torch": version("torch"),
         **({} if course.imports_torch(root) else {"NumPy": version("numpy")}),
-        **{f"package {one.package}": _package_hash(one) for one in course.packages_used(root)},
+        **{f"package {one.package}": _package_hash(one) for one in _packages_used(root)},
     }
+
+
+def _packages_used(root: Path) -> list[Installed]:
+    """The installed courses that a course uses; none of one that cannot be read, or graded."""
+    from .. import course
+
+    try:
+        return course.packages_used(root)
+    except CourseError:
+        return []
 
 
 def _package_hash(one: Installed) -> str:
