@@ -98,6 +98,8 @@ def test_what_later_cells_change_is_noticed(child):
 @pytest.mark.slow("it imports torch behind the lock")
 def test_code_that_imports_torch_gets_it_with_all_that_others_get(child):
     """Within the same cell, too: nothing is compiled, no worker starts, and a GPU that is not there is waited for."""
+    import torch  # noqa: F401  a grader that has it gets the tensors
+
     use = "import torch\n@torch.compile\ndef f(x):\n    return x + 1\nprint(f(torch.ones(1)), torch.cuda.synchronize())"
     printed, error = cell(child, use)
     assert error is None and printed.startswith("tensor([2.]) None\n") and unavailable.NO_COMPILER in printed
@@ -106,6 +108,45 @@ def test_code_that_imports_torch_gets_it_with_all_that_others_get(child):
     assert tensor.tolist() == array.tolist() == [0.0, 1.0, 2.0] and reply["devices"] == ["cpu"]
     cell(child, "def h():\n    return torch.rand(2)")
     assert call(child, "h")[1]["drew"]
+
+
+@pytest.mark.slow("it imports torch behind the lock")
+@pytest.mark.parametrize(
+    "before",
+    [
+        "import importlib.util\nassert importlib.util.find_spec('torch')",
+        "import sys\nsys.modules['torch._C'] = None\ntry:\n    import torch\nexcept ImportError:\n    pass\n"
+        "for name in [name for name in sys.modules if name.partition('.')[0] == 'torch']:\n    del sys.modules[name]",
+        "import threading\ndef f():\n    from torch import nn\nt = threading.Thread(target=f)\nt.start()\nt.join()",
+    ],
+    ids=["it is looked for first", "a first import fails", "a thread imports it"],
+)
+def test_torch_comes_with_all_that_others_get_in_whatever_way(child, before):
+    printed, error = cell(child, f"{before}\nimport torch\nprint(torch.cuda.synchronize(), torch.compile(len)([1]))")
+    assert error is None and printed.startswith("None 1\n") and unavailable.NO_COMPILER in printed
+
+
+@pytest.mark.parametrize(
+    "named", ["sys.modules['torch'] = types.ModuleType('torch')", "open('torch.py', 'w').close()\nimport torch"]
+)
+def test_a_module_that_is_only_named_torch_is_none(child, named):
+    assert cell(child, f"import sys, types\n{named}\ndef f(x):\n    return x + 1")[1] is None
+    assert call(child, "f", np.zeros(2))[0].tolist() == [1.0, 1.0]
+
+
+def test_torch_is_not_there_while_it_is_being_imported():
+    code = """
+import importlib.machinery, sys, types
+from autograder.sandbox.inside import later, wire
+half = sys.modules["torch"] = types.ModuleType("torch")
+half.Tensor, half.__spec__ = int, importlib.machinery.ModuleSpec("torch", None)
+half.__spec__._initializing = True
+print(later.is_loaded(), wire.pack(3, []))
+half.__spec__._initializing = False
+print(later.is_loaded())
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "False {'value': 3}\nTrue\n", done.stdout + done.stderr
 
 
 def test_the_modules_that_serve_both_sides_import_no_torch():

@@ -43,11 +43,27 @@ def _real() -> types.ModuleType:
     return _loaded[0] if is_loaded() and _loaded else importlib.import_module("torch")
 
 
+def note(module: types.ModuleType) -> None:
+    """Note that torch is there, though its import goes on: what comes with it is about to be installed."""
+    _loaded[:] = [module]
+
+
+def is_torch(module: types.ModuleType) -> bool:
+    """Whether a module is torch itself, and not another one that code has given this name."""
+    return isinstance(getattr(module, "Tensor", None), type)
+
+
 def is_loaded() -> bool:
-    """Whether this process has imported torch."""
+    """Whether this process has imported torch; while an import runs, in another thread say, it has not."""
     if not _loaded and (found := sys.modules.get("torch")) is not None:
-        _loaded.append(found)
+        if is_torch(found) and not _is_being_imported(found):
+            _loaded.append(found)
     return bool(_loaded)
+
+
+def _is_being_imported(module: types.ModuleType) -> bool:
+    """Whether an import of it runs, which may fail: then the next one makes another module."""
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))  # as importlib itself asks
 
 
 def is_module(value: object) -> TypeGuard[torch.nn.Module]:

@@ -16,7 +16,6 @@ import functools
 import getpass
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import io
 import multiprocessing.process
 import multiprocessing.synchronize
@@ -37,6 +36,7 @@ import IPython
 import IPython.core.debugger
 from IPython.core.error import UsageError
 
+from . import later
 from .later import is_loaded, torch
 
 if TYPE_CHECKING:
@@ -258,19 +258,24 @@ def _install_for_torch() -> None:
 
 
 class _WhenTorchComes(importlib.abc.MetaPathFinder):
-    """Finds torch as others do, and has stand-ins installed once it is imported, which code may do at any time."""
+    """Finds torch as others do, and has stand-ins installed each time it is imported, which code may do at any time.
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        if name != "torch" or self not in sys.meta_path:
+    It stays: code may only ask whether torch can be found, or import it again after that has failed.
+    """
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name != "torch":
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        others = (finder for finder in sys.meta_path if finder is not self)
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
         if spec and spec.loader:
             execute = spec.loader.exec_module
 
             def and_install(module: types.ModuleType) -> None:
                 execute(module)
-                _install_for_torch()
+                if later.is_torch(module):  # and no file of that name
+                    later.note(module)
+                    _install_for_torch()
 
             spec.loader.exec_module = and_install
         return spec
