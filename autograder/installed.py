@@ -7,7 +7,9 @@ but one that is broken is a sentence, and the others work.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import glob
 import importlib.util
 import os
 import re
@@ -77,9 +79,12 @@ def named(name: str) -> Installed | None:
 
 
 def secret_paths() -> set[str]:
-    """The real paths of all that these packages installed, which holds answers: no student's code may read them."""
+    """The real paths of all that these packages installed, which holds answers: no student's code may read them.
+
+    It looks each time, and at each copy: what came after the others, or is hidden by another one, has answers, too.
+    """
     paths = {str(one.folder) for one in courses()}
-    for distribution in _distributions():
+    for distribution in _copies():
         paths |= set(_installed_by(distribution))
     return {os.path.realpath(path) for path in paths if os.path.exists(path)}
 
@@ -97,13 +102,22 @@ def forget() -> None:
 def _distributions() -> tuple[metadata.Distribution, ...]:
     """The installed packages that name courses; of two copies of one, the first on the path."""
     found: dict[str, metadata.Distribution] = {}
+    for distribution in _copies():
+        found.setdefault(_normal(_name_of(distribution)), distribution)
+    return tuple(found.values())
+
+
+def _copies() -> Iterator[metadata.Distribution]:
+    """All copies of the packages that name courses, or try to, in the order of the path."""
     for distribution in metadata.distributions():
         try:
-            if f"[{GROUP}]" in (distribution.read_text("entry_points.txt") or ""):
-                found.setdefault(_normal(_name_of(distribution)), distribution)
+            names_courses = GROUP in (distribution.read_text("entry_points.txt") or "")
+        except UnicodeDecodeError as error:
+            names_courses = GROUP.encode() in error.object
         except (OSError, ValueError):  # what cannot be read names no course
             continue
-    return tuple(found.values())
+        if names_courses:
+            yield distribution
 
 
 @functools.cache
@@ -148,17 +162,41 @@ def _folder_of(value: str) -> Path | str:
 
 
 def _installed_by(distribution: metadata.Distribution) -> Iterator[str]:
-    """What lies at the top of a folder of packages, of a package's own: its folders, single modules and metadata."""
-    try:
-        files = distribution.files or []
-    except Exception:  # as for entry points; the folder of the course itself is known without this list
-        files = []
-    for file in files:
-        parts = PurePath(file).parts
-        if len(parts) > 1 and parts[0] != "__pycache__":
-            parts = parts[:1]
-        if parts and parts[0] not in ("..", "/"):
-            yield str(distribution.locate_file(os.path.join(*parts)))
+    """What a package installed: folders and single modules among the packages, its metadata, and files elsewhere."""
+    if place := _metadata_of(distribution):
+        yield place
+    for path in {_top_of(PurePath(file)) for file in _files_of(distribution)}:
+        yield (found := str(distribution.locate_file(path)))
+        if path.suffix == ".py":  # Python compiles a module when it is first imported, and no list knows of that
+            compiled = os.path.join(os.path.dirname(found), "__pycache__", path.stem)
+            yield from glob.glob(f"{glob.escape(compiled)}.*.pyc")
+
+
+def _top_of(file: PurePath) -> PurePath:
+    """The folder of a package's own that lies among the packages, or the file itself where it is in none."""
+    is_apart = file.parts[:1] in ((), ("..",), ("/",), ("__pycache__",))
+    return file if is_apart else PurePath(file.parts[0])
+
+
+def _files_of(distribution: metadata.Distribution) -> list[str]:
+    """The list of a package's files; where there is none that can be read, the packages that it names as courses."""
+    with contextlib.suppress(Exception):  # as for entry points
+        if files := distribution.files:
+            return list(map(str, files))
+    with contextlib.suppress(Exception):
+        values = [point.value for point in distribution.entry_points if point.group == GROUP]
+        tops = [value.partition(".")[0] for value in values if MODULE.fullmatch(value)]
+        return [*tops, *(f"{top}.py" for top in tops)]
+    return []
+
+
+def _metadata_of(distribution: metadata.Distribution) -> str | None:
+    """The folder of a package's metadata, or the archive in which that lies with all else."""
+    place = PurePath(str(getattr(distribution, "_path", "")))  # `importlib.metadata` has no public name for it
+    for path in map(str, (place, *place.parents)):
+        if os.path.exists(path):
+            return path if path == str(place) or os.path.isfile(path) else None
+    return None
 
 
 def _sentence(package: str, what: str, name: str = "") -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -294,6 +295,65 @@ def test_nor_of_one_that_is_broken(two, kind):
     course.forget()
     seen = view.of_this_machine()
     assert not any(seen.shows(str(path)) for path in two.rglob("*"))
+
+
+def without_a_list(site):
+    (site / "averages_course-1.2.dist-info" / "RECORD").unlink()
+
+
+def inside_another_package(site):
+    without_a_list(site)
+    (site / "uni").mkdir()
+    (site / "uni" / "answers.py").write_text("def mean(x): ...\n")
+    (site / "averages_course").rename(site / "uni" / "averages")
+    (site / "averages_course-1.2.dist-info" / "entry_points.txt").write_text(f"[{installed.GROUP}]\na = uni.averages\n")
+
+
+def in_another_encoding(site):
+    path = site / "averages_course-1.2.dist-info" / "entry_points.txt"
+    path.write_bytes(path.read_bytes() + b"# caf\xe9\n")
+
+
+def with_a_compiled_module(site):
+    """As installers leave it that compile nothing: the list has no such file."""
+    listed = site / "averages_course-1.2.dist-info" / "RECORD"
+    listed.write_text(listed.read_text() + "answers_of.py,,\n../elsewhere/answers.py,,\n")
+    for path in ("answers_of.py", "__pycache__/answers_of.cpython-311.pyc", "../elsewhere/answers.py"):
+        (site / path).parent.mkdir(exist_ok=True)
+        (site / path).touch()
+
+
+def in_an_archive(site):
+    about = site / "averages_course-1.2.dist-info"
+    with zipfile.ZipFile(site / "averages-1.2.egg", "w") as archive:
+        for path in (site / "averages_course").rglob("*.*"):
+            archive.write(path, path.relative_to(site))
+        archive.write(about / "METADATA", "EGG-INFO/PKG-INFO")
+        archive.write(about / "entry_points.txt", "EGG-INFO/entry_points.txt")
+    shutil.rmtree(site / "averages_course")
+    shutil.rmtree(about)
+    sys.path.append(str(site / "averages-1.2.egg"))
+
+
+INSTALLERS = (without_a_list, inside_another_package, in_another_encoding, with_a_compiled_module, in_an_archive)
+
+
+@pytest.mark.parametrize("leave", INSTALLERS)
+def test_nor_however_it_was_installed(two, leave):
+    leave(two)
+    course.forget()
+    seen = view.of_this_machine()
+    assert not [path for path in two.rglob("*") if path.is_file() and seen.shows(str(path))]
+    assert {str(path) for path in two.parent.glob("elsewhere/*")} <= installed.secret_paths()
+
+
+def test_nor_of_a_second_copy_or_of_what_comes_later(two, tmp_path, monkeypatch):
+    more = tmp_path / "more" / "site-packages"
+    more.mkdir(parents=True)
+    packages.look(monkeypatch, more)
+    packages.install(more, "averages")
+    seen = view.of_this_machine()  # nothing was forgotten since
+    assert not any(seen.shows(str(path)) for path in more.rglob("*"))
 
 
 def test_a_stored_result_depends_on_the_packages_that_the_course_uses_and_no_others(two, tmp_path, monkeypatch):
