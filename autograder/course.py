@@ -38,7 +38,8 @@ PARTS = "parts"  # the grade id of the locked cell that keeps a student's parts,
 HIDDEN = "### BEGIN HIDDEN TESTS"
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
 # what says that code needs torch: an import, or a check that draws something else than an array
-TORCH = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:torch|autograder\.exercises)\b|\bdraw\.(?!array\b)", re.MULTILINE)
+# the name alone, however it is imported: to take a course for one about torch costs time, and no more
+TORCH = re.compile(r"torch|\bautograder(?:\.| +import +)exercises\b|\bdraw\.(?!array\b)", re.IGNORECASE)
 CONFLICT = re.compile(rb"^<{7}(?= |\r?$)", re.MULTILINE)  # git writes it into a file that two people changed
 
 
@@ -260,7 +261,7 @@ def packages_used(course: str | Path | None = None) -> list[installed.Installed]
 
 
 def imports_torch(course: str | Path | None = None) -> bool:
-    """Whether a course is about torch: its notebooks or exercises need it. True where that cannot be told.
+    """Whether a course is about torch: its notebooks or exercises name it. True where that cannot be told.
 
     What else imports it, such as a student's notebook, does so where it is graded.
     """
@@ -277,7 +278,7 @@ def _imports_torch(folder: Path) -> bool:
     if any((found := _found_folder(name, folder)) and found.parent == EXERCISES for name in exercises(folder)):
         return True
     cells = (part for one in assignments(folder).values() for part in one.outline if part.cell_type == "code")
-    files = (path for place in (own, *used) for path in place.rglob("*.py"))
+    files = (path for place in (own, folder / "source", *used) for path in place.rglob("*.py"))
     texts = itertools.chain((cell.source for cell in cells), (path.read_text("utf-8", "replace") for path in files))
     return any(map(TORCH.search, texts))
 

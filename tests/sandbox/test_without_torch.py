@@ -1,6 +1,7 @@
 """The sandbox of a course that imports no torch has none, until code of the submission's imports it."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -74,6 +75,22 @@ def test_which_courses_are_about_torch(tmp_path, monkeypatch):
     course.forget()
     assert jail.settings(jail.Limits())["torch"] is False
     course.forget()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("import numpy as np, torch", "import os; import torch", "try: import torch\nexcept ImportError: pass"),
+        *("import torchvision", "torch = __import__('torch')", "from autograder import exercises"),
+    ],
+)
+@pytest.mark.parametrize("part", ["exercises/norm/checks.py", "source/01_length_and_direction/helpers.py"])
+def test_torch_is_found_however_it_is_imported(tmp_path, line, part):
+    place = shutil.copytree(LINALG, tmp_path / "linalg", ignore=shutil.ignore_patterns("__pycache__"))
+    assert not course.imports_torch(place)
+    (place / part).write_text(line + "\n")
+    course.forget()
+    assert course.imports_torch(place)
 
 
 def test_arrays_and_numbers_go_there_and_come_back(child):
