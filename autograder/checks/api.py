@@ -317,12 +317,12 @@ def _require_dtype(value: Any, expected: Right, what: str, dtype: Any) -> None:
         raise CheckFailed(f"The dtype of {what} should be a real one, but it is {name_of(got)}.")
 
 
+@numeric.in_silence
 def _require_values(value: Any, expected: Any, what: str, tolerance: float | None, precision: str, kind: str) -> None:
     """Raises CheckFailed unless tensors or arrays of one shape, both `numeric.wide`, are equal within rounding."""
     if math.prod(expected.shape) == 0:
         return
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = largest(value - expected)
+    error = largest(value - expected)
     if not math.isfinite(error) and not numeric.all_finite(value):
         bad = "NaN" if (value != value).any() else "inf"
         raise CheckFailed(f"{sentence_start(what)} is {bad}." if kind == NUMBER else f"There is {bad} in {what}.")
@@ -349,6 +349,7 @@ def _allowed(expected: Any, tolerance: float | None, precision: str) -> float:
     return tolerance * largest(expected) + least
 
 
+@numeric.in_silence
 def reacts(before: wire.Input, after: wire.Input, right_before: wire.Input, right_after: wire.Input, says: str) -> None:
     """Raises CheckFailed(`says`) if an output (…, d) stays the same, though what it depends on has changed.
 
@@ -367,8 +368,8 @@ def reacts(before: wire.Input, after: wire.Input, right_before: wire.Input, righ
         shape(got, right_before.shape, kind=_kind_of_right(right_before, "reacts"))
     was, now, expected, changed = (np.asarray(numeric.wide(one)) for one in (before, after, right_before, right_after))
     size = largest(expected)
-    should = abs(changed - expected).max(-1) > CLEAR * size
-    changes = abs(now - was).max(-1) > STILL * size
+    should = np.atleast_1d(abs(changed - expected)).max(-1) > CLEAR * size
+    changes = np.atleast_1d(abs(now - was)).max(-1) > STILL * size
     if (should & ~changes).any():
         raise CheckFailed(says)
 
@@ -384,7 +385,7 @@ def pattern(value: Any, expected: wire.Input, what: str = "the mask") -> None:
     shape(value, expected.shape, what, _kind_of_right(expected, "pattern"))
     wrong = np.asarray((value != 0) != expected)
     if wrong.any():
-        place = tuple(int(along[0]) for along in wrong.nonzero())
+        place = tuple(np.argwhere(wrong)[0].tolist())
         raise CheckFailed(
             f"The shape of {what} is right, but {max(float(wrong.mean()), 0.01):.0%} of the entries are wrong:"
             f" the first is the one at {place}."

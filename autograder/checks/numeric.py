@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -15,6 +17,21 @@ Array: TypeAlias = np.ndarray[Any, Any]
 
 TENSOR, ARRAY, NUMBER = "tensor", "array", "number"
 REAL = {"complex64": "float32", "complex128": "float64"}  # the dtype of the parts of each complex one
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_silence(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function without NumPy's warnings: what an answer holds may be infinite, or no number."""
+
+    @functools.wraps(function)
+    def silent(*args: P.args, **kwargs: P.kwargs) -> T:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return function(*args, **kwargs)
+
+    return silent
 
 
 def is_number(value: object) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..checks.numeric import in_silence
 from ..checks.proxies import Local
 from ..sandbox.inside import wire
 from . import bank as banks
@@ -178,6 +179,7 @@ class Fit:
                 of_two = self._error(sample, two)
         return math.exp((low + high) / 2) if min(of_one, of_two) <= SAME else None
 
+    @in_silence
     def _error(self, sample: Sample, log_of_factor: float) -> float:
         """How far what the right answer gives with a factor is from what came, relative to its size."""
         made = self._answers(sample.check, [math.exp(log_of_factor)] * (sample.number + 1))

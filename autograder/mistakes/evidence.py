@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checks.numeric import dtype_of, is_number, is_truth, largest, name_of, pairs_of, real_name_of
+from ..checks.numeric import dtype_of, in_silence, is_number, is_truth, largest, name_of, pairs_of, real_name_of
 from ..checks.proxies import OF_TORCH, Counts, Transcript
 from ..sandbox.inside import wire
 from ..sandbox.inside.later import torch
@@ -247,16 +247,16 @@ def _plain(one: Any) -> np.ndarray[Any, Any]:
     return one.astype(np.float64) if one.dtype.kind == "f" else one
 
 
+@in_silence
 def _distance(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
     """The largest difference; infinite if one has a NaN or an infinity where the other has none."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = largest(one - other)
-        if math.isfinite(error):
-            return error
-        odd = ~np.isfinite(other)
-        if not np.array_equal(~np.isfinite(one), odd) or not np.array_equal(one[odd], other[odd], equal_nan=True):
-            return math.inf
-        return largest(one[~odd] - other[~odd])
+    error = largest(one - other)
+    if math.isfinite(error):
+        return error
+    odd = ~np.isfinite(other)
+    if not np.array_equal(~np.isfinite(one), odd) or not np.array_equal(one[odd], other[odd], equal_nan=True):
+        return math.inf
+    return largest(one[~odd] - other[~odd])
 
 
 def _size(one: np.ndarray[Any, Any]) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..checks.numeric import name_of
+from ..checks.numeric import in_silence, name_of
 from ..sandbox.inside.later import torch
 from .arguments import Given
 from .facts import Fact
@@ -185,6 +185,7 @@ def says_much(output: Output) -> bool:
     return len(np.unique(output.right[output.right != 0])) >= MANY
 
 
+@in_silence
 def _common_factor(outputs: Sequence[Output]) -> Factor | None:
     """By what the right ones were multiplied to get all these; None if there is nothing, or if it is not sure."""
     telling = [output for output in outputs if says_much(output)]
@@ -223,8 +224,8 @@ def _is_times(output: Output, factor: Factor) -> bool:
     return is_near(output, factor.of(output) * output.right)
 
 
+@in_silence
 def is_near(output: Output, expected: np.ndarray[Any, Any]) -> bool:
     """Whether what came is as expected, but for rounding."""
     size = float(abs(expected).max()) if expected.size else 0.0
-    with np.errstate(invalid="ignore", over="ignore"):
-        return math.isfinite(size) and bool((abs(output.came - expected) <= output.near * size + 1e-12).all())
+    return math.isfinite(size) and bool((abs(output.came - expected) <= output.near * size + 1e-12).all())

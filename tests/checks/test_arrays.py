@@ -312,3 +312,29 @@ def test_the_pages_example_runs(draw):
     names["test_norm"](submission(), draw)
     with pytest.raises(CheckFailed):
         names["test_norm"](submission(CODE.replace("np.sqrt(", "np.abs(")), draw)
+
+
+def test_tensors_without_dimensions_are_compared_as_others_are():
+    pattern(torch.tensor(True), torch.tensor(True))
+    reacts(torch.tensor(1.0), torch.tensor(2.0), torch.tensor(1.0), torch.tensor(2.0), "It stays.")
+    with pytest.raises(CheckFailed, match=r"the first is the one at \(\)"):
+        pattern(torch.tensor(True), torch.tensor(False))
+    with pytest.raises(CheckFailed, match=r"It stays\."):
+        reacts(torch.tensor(1.0), torch.tensor(1.0), torch.tensor(1.0), torch.tensor(2.0), "It stays.")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("odd", [np.inf, np.nan, 1.7e308])
+@pytest.mark.parametrize("form", [np.array, torch.from_numpy])
+def test_numbers_that_are_none_raise_no_warning(odd, form):
+    """Nobody could do anything about one, in the console of whoever grades."""
+    right = form(np.arange(4.0))
+    came = form(np.array([odd, -odd, odd, 1.0]))
+    for expected in (right, form(np.full(4, -1.7e308))):
+        with pytest.raises(CheckFailed):
+            close(came, expected)
+    with pytest.raises(CheckFailed):
+        reacts(came, came, right, right + 1, "It stays.")
+    with pytest.raises(CheckFailed):
+        reacts(came, -came, right[:3], right[:3], "It stays.")
+    reacts(came, -came, right, right, "It stays.")

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from autograder.checks.proxies import Transcript
+from autograder.mistakes import output_factor
 from autograder.mistakes.bank import namespace_of
 from autograder.mistakes.behaviour_cache import decoded, encoded
 from autograder.mistakes.evidence import Observation, likeness
@@ -76,6 +77,15 @@ def test_a_common_factor_is_looked_for_in_arrays():
     assert place == () and np.array_equal(output.came, 2 * output.right) and output.came.dtype == np.float64
     assert outputs_of(("answer", [torch.from_numpy(X)]), ("answer", [X]), {}) is None
     assert outputs_of(("answer", [X[:2]]), ("answer", [X]), {}) is None
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("odd", [np.inf, np.nan, 1.7e308])
+def test_numbers_that_are_none_have_no_factor_and_raise_no_warning(odd):
+    right = np.arange(4.0)
+    outputs = [found for _, found in outputs_of(("answer", [np.array([odd, -odd, odd, 1.0])]), ("answer", [right]), {})]
+    assert output_factor._common_factor(outputs * 2) is None and not output_factor.is_near(outputs[0], right)
+    assert not any(compared(outputs[0].came, right, right))
 
 
 def test_a_mistake_may_use_numpy_by_its_usual_name():
