@@ -84,8 +84,8 @@ FAULTS = (
         "nan-is-close",
         "checks",
         "An answer with NaN in its output passes every comparison of values, and gets the points.",
-        "if not math.isfinite(error) and not torch.isfinite(value).all():",
-        "if math.isinf(error) and not torch.isfinite(value).all():",
+        "if not math.isfinite(error) and not numeric.all_finite(value):",
+        "if math.isinf(error) and not numeric.all_finite(value):",
     ),
     Fault(
         "number-inside-a-number",
@@ -192,8 +192,8 @@ FAULTS = (
         "limit-for-each-tensor",
         "sandbox",
         "The limit of numbers in a reply holds for each tensor: many of them fill the grader's memory.",
-        "    many = sum(tensor.numel() for tensor in tensors)\n    if many > MAX_NUMBERS:",
-        "    many = max((tensor.numel() for tensor in tensors), default=0)\n    if many > MAX_NUMBERS:",
+        "    many = sum(map(arrays.numbers_in, tensors))\n    if many > MAX_NUMBERS:",
+        "    many = max(map(arrays.numbers_in, tensors), default=0)\n    if many > MAX_NUMBERS:",
     ),
     Fault(
         "shared-with-the-check",
