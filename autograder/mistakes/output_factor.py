@@ -160,7 +160,7 @@ def _tensors(one: Any, other: Any, place: Part, given: Given) -> Iterator[tuple[
     Arrays of NumPy's count as tensors, and a tensor in place of an array does not compare.
     """
     if _is_of_floats(other):
-        fits = type(one) is type(other) and one.shape == other.shape and _is_of_floats(one, anywhere=True)
+        fits = type(one) is type(other) and one.shape == other.shape and _is_of_floats(one)
         near = ROUGH.get(name_of(other.dtype), NEAR)
         yield place, Output(_in_float64(one), _in_float64(other), given, near) if fits else None
     elif isinstance(other, (list, tuple)):
@@ -169,10 +169,10 @@ def _tensors(one: Any, other: Any, place: Part, given: Given) -> Iterator[tuple[
             yield from _tensors(part, right, (*place, number), given)
 
 
-def _is_of_floats(value: Any, anywhere: bool = False) -> bool:
-    """Whether it is an array of floats or such a tensor, which holds numbers here unless it may be `anywhere`."""
+def _is_of_floats(value: Any) -> bool:
+    """Whether it is an array of floats or such a tensor, which holds its numbers here."""
     if isinstance(value, torch.Tensor):
-        return value.dtype.is_floating_point and (anywhere or value.device.type == "cpu")
+        return value.dtype.is_floating_point and value.device.type == "cpu"
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 

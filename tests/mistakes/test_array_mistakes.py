@@ -79,6 +79,12 @@ def test_a_common_factor_is_looked_for_in_arrays():
     assert outputs_of(("answer", [X[:2]]), ("answer", [X]), {}) is None
 
 
+def test_a_tensor_that_holds_no_numbers_has_no_factor():
+    right = torch.from_numpy(X)
+    assert outputs_of(("answer", [right.to("meta")]), ("answer", [right]), {}) is None
+    assert outputs_of(("answer", [right]), ("answer", [right.to("meta")]), {}) == []
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("odd", [np.inf, np.nan, 1.7e308])
 def test_numbers_that_are_none_have_no_factor_and_raise_no_warning(odd):

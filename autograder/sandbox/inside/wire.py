@@ -58,6 +58,8 @@ SHORT_NAMES = {  # of the dtypes that travel, as safetensors has them
     **{"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32"},
     **{"int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL"},
 }
+# the dtypes of arrays with the same bits, by these names
+BITS_OF = {short: numpy.dtype("int16" if short == "BF16" else name) for name, short in SHORT_NAMES.items()}
 if TYPE_CHECKING:
     DTYPES: dict[str, torch.dtype]
     DTYPE_NAMES: dict[torch.dtype, str]
@@ -270,15 +272,21 @@ def _is_clear(booleans: arrays.Bits) -> bool:
 def loaded(blob: bytes) -> dict[str, Any]:
     """The tensors in a safetensors file, by name; without torch arrays that may be written to. Raises any error.
 
-    What NumPy has no dtype for, such as bfloat16, is an error then: nothing that comes in a frame has torch imported.
+    What NumPy has no dtype for is an error then, but for bfloat16, whose bits are an array of integers: nobody looks at
+    them, and nothing that comes in a frame has torch imported.
     """
     if is_loaded():
         from safetensors.torch import load
 
         return load(blob)
-    from safetensors.numpy import load as load_arrays
+    from safetensors import deserialize
 
-    return {name: numpy.array(array) for name, array in load_arrays(blob).items()}
+    return {name: _array_in(**sent) for name, sent in deserialize(blob)}
+
+
+def _array_in(dtype: str, shape: Sequence[int], data: bytes) -> numpy.ndarray[Any, Any]:
+    """One of the tensors in a safetensors file, as an array. Raises KeyError for a dtype that does not travel."""
+    return numpy.frombuffer(bytearray(data), BITS_OF[dtype]).reshape(shape)
 
 
 def _shape_in_words(shape: Sequence[int]) -> str:
