@@ -261,6 +261,16 @@ def graded(*tests, code=CODE):
     return Graders({"norm": module}).run("norm", submission(code).transport, 1)
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_a_check_computes_with_an_odd_answer_raises_no_warning():
+    @check("values", points=1)
+    def test_scaled(submission):
+        close(submission.function("norm")(np.zeros(2)) / 1e200, 0.0)
+
+    run = graded(test_scaled, code="import numpy as np\ndef norm(x):\n    return np.float16(2)")
+    assert not run.unjudged, run.unjudged
+
+
 def test_what_a_check_passes_wrongly_is_its_own_bug_and_named():
     @check("values", points=1)
     def test_set(submission):
