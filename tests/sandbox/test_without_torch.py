@@ -198,7 +198,8 @@ def test_a_tensor_of_a_dtype_that_numpy_lacks_is_a_thing_without_a_value_too():
 import socket, sys
 from autograder.sandbox.inside import wire
 here, there = socket.socketpair()
-index = b'{"0":{"dtype":"BF16","shape":[2,1],"data_offsets":[0,4]},"1":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}'
+index = b'{"0":{"dtype":"BF16","shape":[2,1],"data_offsets":[0,4]},'
+index += b'"1":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}'
 blob = len(index).to_bytes(8, "little") + index + bytes(6) + bytes([128, 63])
 here.sendall(wire.HEADER.pack(wire.MAGIC, 2, len(blob)) + b"{}" + blob)
 _, sent = wire.receive_frame(there)
