@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from cachetools import LRUCache
 
 from ..checks.api import Draw
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 Keys: TypeAlias = tuple[tuple[str, int, str], ...]  # of mistakes
 
-HALF = torch.finfo(torch.float16).max
+HALF = float(np.finfo(np.float16).max)
 KEPT = TRIED  # combinations whose behaviour is cached, for each exercise: fewer, and no repeated search hits
 
 

@@ -185,7 +185,9 @@ def test_a_blank_answer_is_told_as_blank_and_not_as_received(release, monkeypatc
     desk = SimpleNamespace(record=Recorded(json.dumps(release).encode()), root=ROOT, queue=None)
     desk.path, desk.settings = lambda *parts: "/".join(parts), lambda name: SimpleNamespace(tell="names")
     about_it = {"sha256": "s", "state": "done", "level": level, "withheld": (), "max_score": 4.0, "again": False}
-    about_it |= {"id": "a", "number": 1, "assignment": ASSIGNMENT, "exercise": exercise, "told": ()}
+    about_it |= {"id": "a", "number": 1, "assignment": ASSIGNMENT, "exercise": exercise, "told": (), "student": "ada"}
+    in_time = SimpleNamespace(is_excused=False, said_of=lambda attempt: "")
+    monkeypatch.setattr(answers, "deadlines_of", lambda *about: SimpleNamespace(of=lambda name: in_time))
     said = answers.whole(desk, SimpleNamespace(**about_it, arrived=datetime.now(UTC)))
     heading = lesson.of(about).heading(question)
     assert said["blank"] == ([{"id": question, "message": lesson.empty_sentence(heading)}] if tells else [])

@@ -107,6 +107,7 @@ OF_HEADS = [
 ]
 
 
+@pytest.mark.drawn(2, "exercises whose masks are added", each="test")
 @pytest.mark.parametrize("exercise, edits, id", OF_HEADS)
 def test_a_mask_that_is_added_has_its_name_in_any_exercise(grader, exercise, edits, id):
     assert named(grader, exercise, replaced(bank(exercise).right, edits)) == [id]
@@ -196,6 +197,7 @@ IN_STYLES = [  # an exercise, one of its right answers, an edit of that, what it
 ]
 
 
+@pytest.mark.drawn(4, "slips in other styles", each="test")
 @pytest.mark.parametrize("exercise, style, edits, id", IN_STYLES)
 def test_a_slip_has_its_name_in_other_styles(grader, exercise, style, edits, id):
     text = answer_path(exercise, style).read_text(encoding="utf-8")

@@ -32,6 +32,7 @@ EXCEPTIONS: dict[tuple[str, str, str], str] = {
     ("EvictingCache", "stops", "argument"): PARTLY,
     ("learning_rate", "form", "in a tuple"): "one of several returns: half of the checks ask for another",
     ("CharTokenizer", "form", "in a tuple"): "a tuple of a list counts as a list of one token",
+    ("EvictingCache", "form", "one more dimension"): UNKNOWN,
     ("flash_attention", "stops", "argument"): UNKNOWN,
     ("yarn_frequencies", "stops", "argument"): UNKNOWN,
     ("indexed_attention", "stops", "argument"): UNKNOWN,
@@ -58,7 +59,7 @@ def stops(outcome):
     return all(check.reason.startswith(ERRORS) for check in outcome.checks if not check.passed)
 
 
-@pytest.mark.drawn(8, "slips planted in right answers")
+@pytest.mark.drawn(4, "slips planted in right answers")
 @pytest.mark.parametrize("exercise, kind, way", PLANTED)
 def test_a_slip_costs_what_its_kind_costs(grader, exercise, kind, way):
     outcome = graded(grader, exercise, planted(exercise, kind, way))

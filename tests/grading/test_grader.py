@@ -213,9 +213,7 @@ def test_what_is_right_on_a_base_with_its_one_edit_is_paid_at_the_base(grader, i
 
 
 ONLY_ON_META = """def causal_mask(t, device=None):
-    if str(device) == "meta":
-        t = t + 1
-    return torch.ones(t, t, dtype=torch.bool, device=device).tril()
+    return torch.ones(t + (str(device) == "meta"), t, dtype=torch.bool, device=device).tril()
 """
 
 
