@@ -160,7 +160,8 @@ def test_points_that_may_be_delivered(tmp_path):
         record=SimpleNamespace(attempts=lambda owner, assignment, whole: list(attempts)),
         settings=lambda assignment: Settings(counts="last"),
         book=SimpleNamespace(
-            due=lambda assignment, student: OwnDue(datetime(2026, 2, 1, tzinfo=UTC), False, False), assignments=dict
+            due=lambda assignment, student: OwnDue(datetime(2026, 2, 1, tzinfo=UTC), False, False),
+            assignments=lambda: {name: None},
         ),
     )
 
