@@ -1,6 +1,7 @@
 """The desk in a real browser: axe finds nothing, and handing in and reading work by keyboard and without JavaScript."""
 
 import re
+import zipfile
 
 import desk_browser
 import pytest
@@ -235,3 +236,27 @@ def test_a_complaint_by_keyboard(desk, window):
     log_in(window, desk.link("ada"))
     window.get(f"{desk.url}attempts/{attempt.id}/complaint")
     assert "Look at the second line." in text(window) and faults_in_all_lights(window) == []
+
+
+@pytest.mark.slow("one test of a browser is in each run")
+def test_a_platforms_download_by_keyboard(desk, window, file, tmp_path):
+    """Dropped, looked at file by file, and taken; axe finds nothing on the way."""
+    download = tmp_path / "hw.zip"
+    with zipfile.ZipFile(download, "w") as made:
+        made.write(file, f"ada/{NAME}.ipynb")
+        made.writestr("Eve Nobody/notes.txt", "nothing")
+    window.delete_all_cookies()
+    log_in(window, desk.instructors_link())
+    window.get(f"{desk.url}instructor/{NAME}")
+    window.get(links(window, "/download"))
+    assert faults_in_all_lights(window) == []
+    window.find_element(By.ID, "download").send_keys(str(download))
+    tab_to(window, lambda one: one.text == "Look at it")
+    ActionChains(window).send_keys(Keys.ENTER).perform()
+    until(lambda: "Nothing of it is taken yet" in text(window), 60)
+    assert "Eve Nobody" in text(window) and not (desk.place / "submitted").exists()
+    assert faults_in_all_lights(window) == []
+    tab_to(window, lambda one: one.text == "Take it")
+    ActionChains(window).send_keys(Keys.ENTER).perform()
+    until(lambda: "lies in submitted/ now" in text(window), 60)
+    assert (desk.place / "submitted" / "ada").is_dir() and faults_in_all_lights(window) == []
