@@ -41,6 +41,30 @@ def due(place):
         book.db.commit()
 
 
+# who may send no form on a student's page: (who sends it, its token, its student, the answer)
+WHO_MAY_NOT = [
+    ("ada", "yes", "ada", 403),
+    ("ada", "yes", "bob", 403),
+    ("", "yes", "ada", 401),
+    ("teacher", "no", "ada", 403),
+    ("teacher", "", "ada", 403),
+    ("teacher", "yes", "../ada", 404),
+    ("teacher", "yes", "nobody", 404),
+    ("teacher", "yes", "nobody\0", 404),
+]
+
+
+def grade_ada_and_bob(place, run, by_the_kit):
+    """Collect what Ada and Bob handed in at the desk, of which Bob's is late, and grade it; returns their penalties."""
+    assert "  late: bob\n" in run("collect", "01", "--desk")[1]
+    if by_the_kit:
+        assert run("grade", "01")[0] == 0
+    else:
+        for student in ("ada", "bob"):
+            NbgraderCourse(place).autograde(NAME, student)
+    return penalties(place)
+
+
 def penalties(place):
     with gradebook(place) as book:
         return {one.student_id: one.late_submission_penalty for one in book.assignment_submissions(NAME)}
@@ -80,13 +104,7 @@ def test_who_has_handed_in_nothing_yet_keeps_it(place, record, run, due, by_the_
     right = desk_class.mistaken(place, NAME, "normalise", "", "")
     for student in ("ada", "bob"):
         handed_in(record, place, student, right, timedelta(hours=1))
-    assert "  late: bob" in run("collect", "01", "--desk")[1]
-    if by_the_kit:
-        assert run("grade", "01")[0] == 0
-    else:
-        for student in ("ada", "bob"):
-            NbgraderCourse(place).autograde(NAME, student)
-    found = penalties(place)
+    found = grade_ada_and_bob(place, run, by_the_kit)
     assert found["ada"] == 0 and found["bob"] > 0
     with gradebook(place) as book:
         assert {s.student_id: s.extension for s in book.assignment_submissions(NAME)} == {"ada": DAY, "bob": None}
@@ -160,17 +178,7 @@ def test_at_the_desk(desk, place, record, due):
     assert "with your extension" not in text_of(client(desk, "bob").get("/"))
 
 
-@pytest.mark.parametrize(
-    "who, token, student, status",
-    [
-        ("ada", "yes", "ada", 403),
-        ("", "yes", "ada", 401),
-        ("teacher", "no", "ada", 403),
-        ("teacher", "", "ada", 403),
-        ("teacher", "yes", "../ada", 404),
-        ("teacher", "yes", "nobody", 404),
-    ],
-)
+@pytest.mark.parametrize("who, token, student, status", WHO_MAY_NOT)
 def test_who_gives_no_time(desk, place, due, who, token, student, status):
     answer = client(desk, who).post(
         f"/instructor/{NAME}/extend", data={"student": student, "time": "2d", "token": token}

@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 from desk_class import built, client, desk, kit, place, record, text_of
 from small_course import NAME
 from test_desk_collecting import configure, handed_in, run
-from test_extending import DUE, due, gradebook, penalties
+from test_extending import DUE, due, grade_ada_and_bob, gradebook, penalties
 
 from autograder import course
 from autograder.batch import pausing
@@ -66,13 +66,7 @@ def test_it_counts_for_what_is_collected_and_in_penalties(place, record, run, du
     right = desk_class.mistaken(place, NAME, "normalise", "", "")
     for student in ("ada", "bob"):
         handed_in(record, place, student, right, 47 * HOUR)
-    assert "  late: bob\n" in run("collect", "01", "--desk")[1]
-    if by_the_kit:
-        assert run("grade", "01")[0] == 0
-    else:
-        for student in ("ada", "bob"):
-            NbgraderCourse(place).autograde(NAME, student)
-    found = penalties(place)
+    found = grade_ada_and_bob(place, run, by_the_kit)
     assert found["ada"] == 0 and found["bob"] > 0
     with gradebook(place) as book:
         assert book.find_assignment(NAME).duedate == DUE.replace(tzinfo=None)
