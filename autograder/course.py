@@ -261,7 +261,7 @@ def packages_used(course: str | Path | None = None) -> list[installed.Installed]
 
 
 def imports_torch(course: str | Path | None = None) -> bool:
-    """Whether a course is about torch: its notebooks or exercises name it. True where that cannot be told.
+    """Whether a course is about torch: its notebooks or exercises name it. True where its files cannot be read.
 
     What else imports it, such as a student's notebook, does so where it is graded.
     """

@@ -192,6 +192,16 @@ def check_post(request: Request, token: str = "") -> None:
         guard.check(request, token)
 
 
+async def form_of_instructor(
+    request: Request, most: int, largest: int, too_large: str = bodies.NOT_OURS
+) -> tuple[Visitor, dict[str, str]]:
+    """(the instructor who sends a form of a page of the desk, its fields). Raises Refused."""
+    visitor = await visitor_of(request, INSTRUCTOR)
+    sent = await bodies.fields(request, most, largest, too_large)
+    check_post(request, sent.get(FORM_TOKEN, ""))
+    return visitor, sent
+
+
 def token_of(request: Request) -> str:
     """What the forms of a page send back, so that no other site can send them; "" where nothing guards."""
     guard = desk_of(request).guard

@@ -23,6 +23,7 @@ FORM = 64 * 2**10  # bytes that a form needs beside its file
 TOO_LARGE = f"The file has more than the {LARGEST // 2**20} MB allowed: {CLEAR}."
 DIGITS = 19  # of a length that is read
 FIELDS = 4  # of a form with a file, at most
+NOT_OURS = "This form is not the desk's."  # nor as small as these are
 PLAIN = "application/x-www-form-urlencoded"
 NOTEBOOKS = ("application/x-ipynb+json", "application/json", "application/octet-stream")
 
@@ -101,10 +102,10 @@ class Body:
             raise Refused("Choose your notebook in the form of the page, and hand it in there.", 415)
         found = await _parsed(self.request, self._pieces(LARGEST + FORM), 1)
         try:
-            file, said = found.get("notebook"), found.get(token)
+            file = found.get("notebook")
             if not isinstance(file, UploadFile) or not file.filename:
                 raise Refused("No file was chosen: choose your notebook, then hand it in.", 422)
-            return await file.read(), said if isinstance(said, str) else ""
+            return await file.read(), text_in(found, token)
         finally:
             await found.close()
 
@@ -128,6 +129,12 @@ async def large_form(
         yield found
     finally:
         await found.close()
+
+
+def text_in(form: FormData, name: str) -> str:
+    """A field of a form that is no file; "" if it has none."""
+    said = form.get(name)
+    return said if isinstance(said, str) else ""
 
 
 async def _parsed(request: Request, pieces: AsyncGenerator[bytes, None], files: int) -> FormData:

@@ -14,10 +14,10 @@ from ..grading.store import Store
 from ..report import lesson
 from . import attempt_view, bodies, exercise_view, handing, overview, pages, timeline
 from .addresses import Addresses
-from .app import check_post, desk_of, token_of, visitor_of
+from .app import desk_of, form_of_instructor, token_of, visitor_of
 from .deadlines import deadlines_of
 from .overview import FATES, WHOLE
-from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
+from .visitors import INSTRUCTOR, Refused
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -121,9 +121,7 @@ def _change(field: str, make: Callable[[Desk, Assignment, str, str], None]) -> C
     """The endpoint of a form on a student's page; `make` gets the student, and what is in the form's `field`."""
 
     async def endpoint(request: Request) -> Response:
-        visitor = await visitor_of(request, INSTRUCTOR)
-        sent = await bodies.fields(request, FIELDS, FORM, "This form is not the desk's.")
-        check_post(request, sent.get(FORM_TOKEN, ""))
+        visitor, sent = await form_of_instructor(request, FIELDS, FORM)
         desk = desk_of(request)
         about = desk, visitor, token_of(request), handing.assignment_of(desk, request.path_params["assignment"])
         who = sent.get("student", "")

@@ -18,7 +18,7 @@ from ..errors import UsageError, UserError
 from ..grading.waivers import OPTION
 from ..report.lesson import of as lesson_of
 from . import answers, bodies, codes, complaints, disclosure, handing, pages
-from .app import attempt_of, check_post, desk_of, token_of, visitor_of, work_for
+from .app import attempt_of, check_post, desk_of, form_of_instructor, token_of, visitor_of, work_for
 from .complaints import LONGEST, Complaint
 from .record import Attempt, owner_of
 from .settings import ALL
@@ -120,9 +120,7 @@ async def one_complaint(request: Request, problem: str = "", says: str = "", sta
 
 async def answer(request: Request) -> Response:
     """Keep an answer, and set points in the gradebook if the form has any."""
-    await visitor_of(request, INSTRUCTOR)
-    sent = await bodies.fields(request, FIELDS, LARGEST, TOO_LARGE)
-    check_post(request, sent.get(FORM_TOKEN, ""))
+    _, sent = await form_of_instructor(request, FIELDS, LARGEST, TOO_LARGE)
     desk, says = desk_of(request), sent.get("answer", "")
     try:
         await run_in_threadpool(_answer, desk, request.path_params["complaint"], says, sent)

@@ -55,7 +55,7 @@ class Deadline:
 
     @property
     def has_late_days(self) -> bool:
-        """Whether late days are to be told of."""
+        """Whether a late hand-in may use late days."""
         return bool(self.rules.budget) and self.due is not None and not self.is_excused
 
     def days_late(self, at: datetime) -> int:
@@ -84,14 +84,14 @@ class Deadline:
         if not self.has_late_days:
             return ""
         days = self.days_late(now)
-        told = [f"Your hand-in here uses {_days(self.spent)}."] if self.spent else []
+        said = [f"Your hand-in here uses {_days(self.spent)}."] if self.spent else []
         if not days:
-            told += [f"You can hand in up to {_days(self.reach, 'day')} late with them."] if self.reach else []
+            said += [f"You can hand in up to {_days(self.reach, 'day')} late with them."] if self.reach else []
         elif days <= self.reach:
-            told.append(f"A hand-in now uses {_days(days)} here, if it counts.")
+            said.append(f"A hand-in now uses {_days(days)} here, if it counts.")
         else:
-            told.append("Late days do not cover a hand-in now.")
-        return " ".join(told)
+            said.append("Late days do not cover a hand-in now.")
+        return " ".join(said)
 
 
 def _days(many: int, kind: str = "late day") -> str:

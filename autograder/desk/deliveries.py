@@ -17,11 +17,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from . import bodies, pages
-from .app import check_post, desk_of, token_of, visitor_of
+from . import pages
+from .app import desk_of, form_of_instructor, token_of, visitor_of
 from .record import Record
 from .tables import DELIVERY, PERSON
-from .visitors import FORM_TOKEN, INSTRUCTOR
+from .visitors import INSTRUCTOR
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -113,9 +113,7 @@ def _page(desk: Desk, visitor: Visitor, token: str, is_sent: bool) -> str:
 
 async def send(request: Request) -> Response:
     """Have them sent at once."""
-    await visitor_of(request, INSTRUCTOR)
-    sent = await bodies.fields(request, FIELDS, LARGEST, "This form is not the desk's.")
-    check_post(request, sent.get(FORM_TOKEN, ""))
+    await form_of_instructor(request, FIELDS, LARGEST)
     desk = desk_of(request)
     await run_in_threadpool(send_now, desk.record)
     return RedirectResponse(f"{desk.path(PATH)}?sent=1", 303)

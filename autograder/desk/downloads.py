@@ -29,7 +29,7 @@ from ..intake.unpacking import is_archive
 from ..report import lesson
 from . import bodies, handing, pages
 from .addresses import Addresses
-from .app import check_post, desk_of, token_of, visitor_of
+from .app import check_post, desk_of, form_of_instructor, token_of, visitor_of
 from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ async def drop(request: Request) -> Response:
     with _turn(request.app.state.arriving, "arrive"):
         await run_in_threadpool(_require_disk, desk, request.app.state.arriving.borrowed_tokens)
         async with bodies.large_form(request, FILES, LARGEST, RECEIVING, TOO_LARGE) as sent:
-            said = sent.get(FORM_TOKEN)
-            check_post(request, said if isinstance(said, str) else "")
+            check_post(request, bodies.text_in(sent, FORM_TOKEN))
             files = [one for one in sent.getlist("download") if isinstance(one, UploadFile) and one.filename]
             id = await run_in_threadpool(_keep, desk, about, files)
     return RedirectResponse(Addresses(desk, about.name).download(id), 303)
@@ -108,8 +107,7 @@ async def preview(request: Request) -> Response:
     """What is recognised in a download, file by file; nothing of it is taken yet."""
     visitor = await visitor_of(request, INSTRUCTOR)
     desk, options = desk_of(request), _options(request.query_params)
-    about = await run_in_threadpool(handing.assignment_of, desk, request.path_params["assignment"])
-    folder = await run_in_threadpool(_folder_of, desk, about, request.path_params["id"])
+    about, folder = await run_in_threadpool(_download_of, desk, request.path_params)
     with _turn(request.app.state.collecting, "are read"):
         found = await run_in_threadpool(_collected, desk, about, folder, options, DRY)
     return _page(desk, visitor, token_of(request), about, folder=folder, found=found, options=options)
@@ -117,12 +115,9 @@ async def preview(request: Request) -> Response:
 
 async def settle(request: Request) -> Response:
     """Take a download into `submitted/`, or forget it."""
-    visitor = await visitor_of(request, INSTRUCTOR)
-    sent = await bodies.fields(request, FIELDS, FORM, "This form is not the desk's.")
-    check_post(request, sent.get(FORM_TOKEN, ""))
+    visitor, sent = await form_of_instructor(request, FIELDS, FORM)
     desk, options = desk_of(request), _options(sent)
-    about = await run_in_threadpool(handing.assignment_of, desk, request.path_params["assignment"])
-    folder = await run_in_threadpool(_folder_of, desk, about, request.path_params["id"])
+    about, folder = await run_in_threadpool(_download_of, desk, request.path_params)
     if sent.get("do") != "take":
         await run_in_threadpool(shutil.rmtree, folder, True)
         return RedirectResponse(Addresses(desk, about.name).download(), 303)
@@ -237,6 +232,12 @@ def _used(folder: Path) -> float:
         return folder.stat().st_mtime
     except FileNotFoundError:
         return 0.0
+
+
+def _download_of(desk: Desk, path: Mapping[str, str]) -> tuple[Assignment, Path]:
+    """The assignment and the folder of the download that a path names. Raises Refused."""
+    about = handing.assignment_of(desk, path["assignment"])
+    return about, _folder_of(desk, about, path["id"])
 
 
 def _folder_of(desk: Desk, about: Assignment, id: str) -> Path:

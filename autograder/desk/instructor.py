@@ -24,11 +24,11 @@ from ..groups.grouping import Group
 from ..report import lesson
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
-from . import bodies, browsing, class_table, codes, complaints, deliveries, handing, overview, pages, timeline
+from . import browsing, class_table, codes, complaints, deliveries, handing, overview, pages, timeline
 from .addresses import Addresses
-from .app import check_post, desk_of, token_of, visitor_of
+from .app import desk_of, form_of_instructor, token_of, visitor_of
 from .overview import GONE, OPEN, STAYED, UNGRADED, Overview
-from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
+from .visitors import INSTRUCTOR, Refused
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -67,9 +67,7 @@ async def index(request: Request, problem: str = "", status: int = 200) -> Respo
 
 async def pause(request: Request) -> Response:
     """Have a period not count, or take that back, as `autograder pause` does."""
-    await visitor_of(request, INSTRUCTOR)
-    sent = await bodies.fields(request, FIELDS_OF_PAUSE, LARGEST, "This form is not the desk's.")
-    check_post(request, sent.get(FORM_TOKEN, ""))
+    _, sent = await form_of_instructor(request, FIELDS_OF_PAUSE, LARGEST)
     desk, is_undone = desk_of(request), request.url.path.endswith("/undo")
     try:
         await run_in_threadpool(_pause, desk, sent, is_undone)
@@ -104,10 +102,8 @@ async def page(request: Request, problem: str = "", status: int = 200) -> Respon
 
 async def name_group(request: Request) -> Response:
     """Give a group of equal wrong answers a sentence, which their students' pages have then."""
-    visitor = await visitor_of(request, INSTRUCTOR)
     too_large = f"The sentence is too long: at most {names.LONGEST} characters are shown to a student."
-    sent = await bodies.fields(request, FIELDS, LARGEST, too_large)
-    check_post(request, sent.get(FORM_TOKEN, ""))
+    _, sent = await form_of_instructor(request, FIELDS, LARGEST, too_large)
     desk, group = desk_of(request), sent.get("group", "")
     about = handing.assignment_of(desk, request.path_params["assignment"])
     try:
@@ -116,7 +112,6 @@ async def name_group(request: Request) -> Response:
         if isinstance(trouble, Refused):
             raise
         return await page(request, str(trouble), 422)
-    assert visitor.role == INSTRUCTOR
     return RedirectResponse(f"{desk.path('instructor', about.name)}?named={group}#named", 303)
 
 

@@ -241,7 +241,8 @@ class Blame:
     def _fixed_by_one_edit(self, workspace: Workspace, one: Wrong) -> list[Diagnosis]:
         """What was found, with the line and the price, if one edit makes the answer right; else nothing.
 
-        If another edit elsewhere does so as well, neither is the mistake: where both are is told, without a price.
+        If another edit elsewhere does so as well, neither is the mistake: the diagnosis says where both are, and has no
+        price.
 
         Code that is defined again and again may answer otherwise each time. So the edit must also be right by itself,
         as another answer in a fresh child, and no other is tried if it is not.

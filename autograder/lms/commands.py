@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..course import Assignment
     from ..intake.people import Roster
 
-TEXT, JSON = FORMATS = ("text", "json")  # of a report
+TEXT, JSON = "text", "json"  # of a report
 MESSAGE = 2_000  # characters of a sentence that is printed
 
 
@@ -79,12 +79,14 @@ def collect(
     return 1 if found.problems else 0
 
 
-def _as_json(assignment: Assignment, found: handins.Collected, told: Sequence[str], is_written: bool) -> dict[str, Any]:
-    """What was collected, for programs; `told` is the report for people."""
+def _as_json(
+    assignment: Assignment, found: handins.Collected, report: Sequence[str], is_written: bool
+) -> dict[str, Any]:
+    """What was collected, for programs; with the `report` for people."""
     taken = [{**vars(one), "time": f"{one.time:%Y-%m-%d %H:%M:%S}" if one.time else ""} for one in found.taken]
     problems = [*dict.fromkeys(found.problems)]
     about = {"schema": 1, "assignment": assignment.name, "written": is_written}
-    return {**about, "taken": taken, "problems": problems, "report": told}
+    return {**about, "taken": taken, "problems": problems, "report": report}
 
 
 def _would_be(one: handins.Taken) -> str:

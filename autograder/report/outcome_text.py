@@ -46,7 +46,7 @@ def said_of(mistake: Diagnosis, outcome: Outcome) -> str:
 def charged(mistake: Diagnosis, outcome: Outcome) -> str:
     """The same for a page, where the points that the failed checks cost are said as well.
 
-    How much each of several mistakes cost can't be told then, so the first one that is paid for says it for all.
+    Nobody knows then how much each of several mistakes cost, so the first one that is paid for says it for all.
     """
     paid = [one for one in outcome.diagnosis if one.price > 0]
     lost = outcome.max_score - outcome.score
